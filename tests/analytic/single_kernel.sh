@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A case that is a single kernel. Its step time is that of the kernel on the GPU, which follows from
+# the constants by hand, without the host's time.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+
+kernel() {
+	farwire run --topology dgx-a100 --draws 0 --quiet --format csv --set gpu.a100-sxm4-80.kernel_floor='3 us' "$@"
+}
+# takes SECONDS: the step time of the last prediction
+takes() {
+	sed 's/"[^"]*"/text/g' "$scratch.out" | awk -F, -v wanted="$1" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") column = i }
+		NR == 2 { off = $column / wanted - 1; exit !(off < 1e-6 && off > -1e-6) }' ||
+		complain "the kernel does not take $1 s: $(cat "$scratch.out" "$scratch.err")"
+}
+
+# A pass over 1.6312 GB at 0.8 of 2039 GB/s takes 1 ms, and 3 us of floor.
+kernel --set kernel.form=pass --set kernel.size='1.6312 GB'
+takes 1.003e-3
+# 108 tiles of 128 x 128 with k = 4096 on 108 SMs, with loads that cost nothing: each does
+# 2 x 128 x 128 x 4096 flop at half of 312 / 108 TFLOP/s, and fills in 2 us. Bytes cost nothing.
+kernel --set kernel.m=1536 --set kernel.n=1152 --set kernel.k=4096 \
+	--set kernels.ampere.product_half=0.5 --set kernels.ampere.load='10 TB/s' \
+	--set kernels.ampere.fill='2 us' --set kernels.ampere.split='1 ms' \
+	--set gpu.a100-sxm4-80.memory_bandwidth='100 TB/s'
+takes "$(awk 'BEGIN { l = 256 * 2 / 10e12; r = 2 * 128 * 128 / (0.5 * 312e12 / 108)
+	b = 4096 * (r ^ 4 + l ^ 4) ^ 0.25 + 2e-6 + 128 * 128 * 2 / 10e12
+	m = 2 * (1536 * 4096 + 4096 * 1152 + 1536 * 1152) / 80e12 / '"$(build/farwire explain --topology dgx-a100 --set kernel.m=1 kernels.ampere.operand 2>/dev/null | awk '$1 == "kernels.ampere.operand" { print $2 }')"'
+	printf "%.9g", (b ^ 4 + m ^ 4) ^ 0.25 + 3e-6 }')"
+verdict 'single_kernel.times_follow_from_the_constants'
+
+# In a program, products run at a lower clock, but a single kernel does not.
+kernel --set kernel.m=8192 --set kernels.ampere.sustained=0.3
+cp "$scratch.out" "$scratch.low"
+kernel --set kernel.m=8192 --set kernels.ampere.sustained=1
+cmp -s "$scratch.low" "$scratch.out" || complain 'the clock of programs acts on a single kernel'
+verdict 'single_kernel.runs_at_the_clock_of_a_short_load'
+
+# refused TEXT OPTIONS...
+refused() {
+	text=$1
+	shift
+	farwire run --topology dgx-a100 "$@"
+	[ "$code" = 2 ] || complain "$*: ended with $code"
+	grep -q -- "$text" "$scratch.err" || complain "$*: $(cat "$scratch.err")"
+}
+refused 'cannot share 3 heads' --set kernel.form=attention --set kernel.kv_heads=3
+refused 'do not contain 1024 new ones' --set kernel.form=attention --set kernel.keys=5
+refused 'does not have fp8' --set kernel.type=fp8
+refused 'case.model has no effect on a single kernel' --set kernel.m=5 --model vgg16
+refused 'runs on one GPU' --set kernel.m=5 --gpus 4
+verdict 'single_kernel.refuses_what_it_cannot_be'
