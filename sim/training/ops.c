@@ -92,6 +92,53 @@ double builder_B(const struct builder *b, double elements)
 	return elements * b->batch * b->element_B;
 }
 
+double builder_output_B(const struct builder *b, size_t layer)
+{
+	double elements = b->network->layers[layer].output_count;
+	return b->wide[layer] ? 4 * elements * b->batch : builder_B(b, elements);
+}
+
+double builder_inputs_B(const struct builder *b, const struct layer *layer)
+{
+	double sum_B = 0;
+	for (size_t i = 0; i < layer->input_count; i++)
+		sum_B += builder_output_B(b, layer->inputs[i]);
+	return sum_B;
+}
+
+uint32_t builder_change(struct builder *b, const char *what, double elements, uint32_t input)
+{
+	return builder_op(b, what, 1, elements * b->batch * (4 + b->element_B), input);
+}
+
+/* Returns true if the layer's output is fp32. Autocast runs products in 16 bits, layer norms in
+ * fp32, and other ops in the widest type of their inputs. Tables of embeddings are fp32 (PyTorch,
+ * autocast op reference). */
+static bool is_wide(const struct builder *b, const struct layer *layer)
+{
+	if (!b->stack->autocast || b->element_B >= 4 || !b->network->has_tokens)
+		return false;
+	switch (layer->op) {
+	case LAYER_EMBEDDING:
+	case LAYER_POSITIONS:
+	case LAYER_LAYER_NORM:
+		return true;
+	case LAYER_INPUT:
+	case LAYER_CONV:
+	case LAYER_FC:
+	case LAYER_LINEAR:
+	case LAYER_ATTENTION:
+	case LAYER_ROUTE:
+		return false;
+	default:
+		break;
+	}
+	for (size_t i = 0; i < layer->input_count; i++)
+		if (b->wide[layer->inputs[i]])
+			return true;
+	return false;
+}
+
 static double weights_B(const struct builder *b, const struct layer *layer)
 {
 	return layer->tensor_count ? layer->tensors[0] * b->element_B : 0;
@@ -135,8 +182,8 @@ static double mask_passes(const struct builder *b, const struct layer *layer)
 /* Returns multiples of the sizes of the layer's inputs and of its output. */
 static double traffic_B(const struct builder *b, const struct layer *layer, const double ratios[2])
 {
-	return ratios[0] * builder_B(b, layer->input_count_total) +
-	       ratios[1] * builder_B(b, layer->output_count);
+	return ratios[0] * builder_inputs_B(b, layer) +
+	       ratios[1] * builder_output_B(b, (size_t)(layer - b->network->layers));
 }
 
 /* Returns the bytes of GPU memory that the layer's forward op reads and writes. */
@@ -214,6 +261,7 @@ static void forward_layer(struct builder *b)
 	uint32_t inputs[LAYER_INPUTS_MAX] = {0};
 	for (size_t i = 0; i < layer->input_count; i++)
 		inputs[i] = b->forward[layer->inputs[i]];
+	b->wide[b->layer] = is_wide(b, layer);
 	if (layer->op == LAYER_INPUT) {
 		*output = NONE;
 		return;
@@ -236,7 +284,7 @@ static void forward_layer(struct builder *b)
 	if (layer_has(layer->op, PRODUCT))
 		*output = product_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))
-		builder_elementwise(b, *output, builder_B(b, layer->output_count));
+		builder_elementwise(b, *output, builder_output_B(b, b->layer));
 	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
 		builder_elementwise(b,
 				    builder_op(b, ".moving", MOVING_AVERAGE_KERNELS,
@@ -318,8 +366,8 @@ void builder_receive(struct builder *b, size_t layer, uint32_t op)
 		b->gradient[layer] = op;
 		return;
 	}
-	b->gradient[layer] = builder_sum(b, layer, b->gradient[layer], op,
-					 builder_B(b, b->network->layers[layer].output_count));
+	b->gradient[layer] =
+		builder_sum(b, layer, b->gradient[layer], op, builder_output_B(b, layer));
 }
 
 static uint32_t tensor_op(struct builder *b, const char *what, uint32_t number, double passes,
@@ -417,9 +465,14 @@ static void backward_layer(struct builder *b)
 	case LAYER_FC:
 		backward_product(b, layer, b->network->layers[layer->inputs[0]].op != LAYER_INPUT);
 		return;
-	case LAYER_ADD: /* the gradient passes unchanged */
-		for (size_t i = 0; i < layer->input_count; i++)
-			builder_receive(b, layer->inputs[i], gradient);
+	case LAYER_ADD: /* the gradient passes unchanged, but in the type of each input */
+		for (size_t i = 0; i < layer->input_count; i++) {
+			bool narrows = b->wide[b->layer] && !b->wide[layer->inputs[i]];
+			builder_receive(b, layer->inputs[i],
+					narrows ? builder_change(b, ".grad_down",
+								 layer->output_count, gradient)
+						: gradient);
+		}
 		return;
 	case LAYER_CONCAT:
 		for (size_t i = 0; i < layer->input_count; i++) {
@@ -519,7 +572,8 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
 			    .tied = ARENA_ARRAY(arena, layers, uint32_t),
-			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};
+			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t),
+			    .wide = ARENA_ARRAY(arena, layers, bool)};
 	number_tensors(&b);
 	for (; b.layer < layers; b.layer++)
 		forward_layer(&b);

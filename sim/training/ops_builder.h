@@ -21,6 +21,7 @@ struct builder {
 				   in a linear layer that shares it, or NONE */
 	uint32_t *decay;        /* by trainable tensor: the op w * decay, or NONE */
 	uint32_t *first_tensor; /* by layer: index of its first trainable tensor */
+	bool *wide;             /* by layer: its output is fp32, although products are not */
 	struct op_tensor *tensors;
 	size_t tensor_count;
 	VEC(uint32_t) losses; /* ops of the L2 losses */
@@ -49,8 +50,14 @@ uint32_t builder_sum(struct builder *b, size_t layer, uint32_t one, uint32_t oth
  * Returns input if the stack does not cast. */
 uint32_t builder_cast(struct builder *b, const char *what, double elements, uint32_t input);
 const struct layer *builder_layer(const struct builder *b);
-/* Returns the bytes of that many elements of each sample. */
+/* Returns the bytes of that many elements of each sample, in the type of products. */
 double builder_B(const struct builder *b, double elements);
+/* Returns the bytes of a layer's output, and of all its inputs, in their own types. */
+double builder_output_B(const struct builder *b, size_t layer);
+double builder_inputs_B(const struct builder *b, const struct layer *layer);
+/* Adds the kernel that casts the output of a layer, or its gradient, between fp32 and the type of
+ * products. */
+uint32_t builder_change(struct builder *b, const char *what, double elements, uint32_t input);
 
 /* ---- ops_tokens.c ---- */
 

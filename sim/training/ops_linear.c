@@ -61,6 +61,8 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct linear_part part = part_of(b, layer, i);
 		builder_cast(b, ".cast", part.weight_count, NONE);
+		if (b->wide[layer->inputs[0]]) /* autocast keeps no casts of inputs */
+			input = builder_change(b, ".input_cast", part.in_count / b->batch, input);
 		input = tokens_product(b, part.suffix, part.product,
 				       (part.in_count + part.weight_count) * part.factor_B +
 					       part.out_count * b->element_B,
@@ -110,13 +112,15 @@ void linear_backward(struct builder *b)
 			last = weight_gradients(b, layer, &part, bias, gradient);
 		for (size_t k = from; k < b->ops.count; k++)
 			b->ops.items[k].weights = true;
-		builder_receive(
-			b, layer->inputs[0],
+		uint32_t data =
 			tokens_product(b, arena_printf(b->arena, ".grad_data%s", part.suffix),
 				       (struct kernel_product){p.m, p.k, p.n, p.count},
 				       (part.out_count + part.weight_count) * part.factor_B +
 					       part.in_count * b->element_B,
-				       gradient));
+				       gradient);
+		if (b->wide[layer->inputs[0]])
+			data = builder_change(b, ".grad_up", part.in_count / b->batch, data);
+		builder_receive(b, layer->inputs[0], data);
 	}
 	builder_complete(b, last);
 }

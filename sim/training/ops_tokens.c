@@ -87,7 +87,7 @@ static bool whole_layers(const struct builder *b)
 static uint32_t add_chain(struct builder *b, const struct chain *chain, double elements,
 			  uint32_t kernels, uint32_t input, uint32_t *ops)
 {
-	double size_B = builder_B(b, elements);
+	double size_B = builder_B(b, elements) * (b->wide[b->layer] ? 4 / b->element_B : 1);
 	bool fused = whole_layers(b);
 	const struct chain_step *steps = fused ? &chain->whole : chain->steps;
 	const char *whole = b->pass == PASS_BACKWARD ? ".grad" : "";
@@ -287,7 +287,7 @@ static void embedding_backward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
 	double matrix_B = layer->tensors[0] * b->weight_B;
-	double out_B = builder_B(b, layer->output_count);
+	double out_B = builder_output_B(b, b->layer);
 	bool few = tokens_of(layer) * b->batch <= EMBEDDING_ONE_KERNEL_TOKENS;
 	uint32_t op = tokens_elementwise(b, ".grad_fill", 1, 0, matrix_B, b->gradient[b->layer]);
 	op = builder_op(b, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
@@ -302,38 +302,35 @@ static void positions_backward(struct builder *b)
 	const struct layer *layer = builder_layer(b);
 	builder_complete(
 		b, builder_op(b, ".grad", 1,
-			      builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
+			      builder_output_B(b, b->layer) + layer->tensors[0] * b->weight_B,
 			      b->gradient[b->layer]));
 	builder_receive(b, layer->inputs[0], b->gradient[b->layer]);
 }
 
-/* Autocast computes layer norms in fp32, between a cast from 16 bits and one back. */
-static bool norm_in_fp32(const struct builder *b)
-{
-	return b->stack->autocast && b->element_B < 4;
-}
-
+/* Autocast computes layer norms in fp32, behind a cast of 16 bits. The output stays fp32. */
 static uint32_t layer_norm(struct builder *b, const char *what, double reads, uint32_t input)
 {
-	double count = builder_layer(b)->output_count * b->batch, low_B = b->element_B * count;
-	if (!norm_in_fp32(b))
-		return tokens_elementwise(b, what, 1, reads * low_B, low_B, input);
-	input = tokens_elementwise(b, ".up", 1, low_B, 4 * count, input);
-	input = tokens_elementwise(b, what, 1, 4 * reads * count, 4 * count, input);
-	return tokens_elementwise(b, ".down", 1, 4 * count, low_B, input);
+	const struct layer *layer = builder_layer(b);
+	double size_B = builder_output_B(b, b->layer);
+	bool cast = b->wide[b->layer] && !b->wide[layer->inputs[0]];
+	if (cast && b->pass == PASS_FORWARD)
+		input = builder_change(b, ".up", layer->output_count, input);
+	input = tokens_elementwise(b, what, 1, reads * size_B, size_B, input);
+	if (cast && b->pass == PASS_BACKWARD)
+		input = builder_change(b, ".grad_down", layer->output_count, input);
+	return input;
 }
 
 static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 {
 	const struct layer *layer = builder_layer(b);
-	double size_B = builder_B(b, elements);
 	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[b->layer], data;
 	if (layer->op == LAYER_LAYER_NORM) {
-		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
 		data = layer_norm(b, ".grad", 2, gradient);
 		builder_complete(b, whole_layers(b) ? data
 						    : builder_op(b, ".grad_weight", 1,
-								 2 * wide * size_B, gradient));
+								 2 * builder_output_B(b, b->layer),
+								 gradient));
 	} else {
 		data = add_chain(b, &rms_norm_grad, elements, kernels, gradient, ops);
 		builder_complete(b, whole_layers(b) ? data : ops[RMS_NORM_GRAD_WEIGHT]);
@@ -355,8 +352,8 @@ static void combine_backward(struct builder *b)
 
 static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_t input)
 {
-	double in_B = builder_B(b, layer->input_count_total);
-	double out_B = builder_B(b, layer->output_count);
+	double in_B = builder_inputs_B(b, layer);
+	double out_B = builder_output_B(b, b->layer);
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
 	case LAYER_SELECT:
@@ -414,8 +411,8 @@ void tokens_forward(struct builder *b)
 /* Adds the gradient of the first input, for layers without tensors. */
 static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
-	double in_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
-	double out_B = builder_B(b, layer->output_count);
+	double in_B = builder_output_B(b, layer->inputs[0]);
+	double out_B = builder_output_B(b, b->layer);
 	switch (layer->op) {
 	case LAYER_SELECT:
 	case LAYER_DISPATCH:
