@@ -22,6 +22,10 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define QUERY_ROWS      128.0
 #define QUERY_ROWS_MIN  16.0
 #define KEY_BLOCK       128.0
+/* Rate at which an SM loads elements that do not begin at multiples of 16 bytes: fewer bytes in each
+ * load of a thread. 64 bytes a clock cycle at 1.5 GHz (CUDA C++ Programming Guide). */
+#define ALIGNED_LOAD_B   16.0
+#define ALIGNED_LOAD_BPS (64 * 1.5e9)
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 /* Part of its rate that a fused Winograd kernel keeps, which transforms between multiplications. */
 #define FUSED_RATIO 0.8
@@ -209,10 +213,13 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		ratio = kernels->cudnn_attention_ratio;
 	if (gpu->generation == GENERATION_KEPLER)
 		ratio *= KEPLER_CORE_RATIO;
+	double misaligned_Bps = INFINITY, one_B = work->aligned_count * element_B[type];
+	if (one_B > 0 && one_B < ALIGNED_LOAD_B)
+		misaligned_Bps = ALIGNED_LOAD_BPS * one_B / ALIGNED_LOAD_B;
 	return (struct kernel_machine){
 		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio * clock_ratio /
 			      gpu->multiprocessors_count,
-		.load_Bps = kernels->load_Bps * clock_ratio,
+		.load_Bps = fmin(kernels->load_Bps, misaligned_Bps) * clock_ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
 		.fill_s = kernels->fill_s,

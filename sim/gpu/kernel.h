@@ -80,6 +80,9 @@ struct kernel_work {
 	enum kernel_form form;
 	enum number_type type;
 	bool plain; /* product: the library has CUTLASS's usual tiles only and never splits k */
+	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
+	 * are multiples of 16 bytes */
+	double aligned_count;
 	union {
 		struct kernel_product product;
 		struct kernel_convolution convolution;

@@ -62,6 +62,9 @@ static const struct param_row stack_rows[] = {
 		     "size of the optimiser's state as a multiple of the weights: 0 for plain SGD, "
 		     "1 for momentum",
 		     "tf_cnn_benchmarks: --optimizer=sgd"),
+	PARAM_BOOL(struct stack_params, foreach_optimiser, "false",
+		   "whether each operation of the optimiser is a pass over all tensors, as in "
+		   "PyTorch unless it is fused; no with lars, lamb or master_weights"),
 	COST_ASSUMED(struct stack_params, arguments_B, QUANTITY_BYTES, 0, 4096, "120 B",
 		     "marshalled arguments of a driver call",
 		     "assumption: launches have about 10 arguments"),

@@ -35,7 +35,7 @@ struct stack_params {
 	int layout, fusion; /* enum stack_layout, enum stack_fusion */
 	bool fused_averages, fused_attention, cudnn_attention, fused_accumulation, fp16_gradients;
 	double update_tensors_count;
-	bool lamb, master_weights, separate_bias, lars;
+	bool foreach_optimiser, lamb, master_weights, separate_bias, lars;
 	double engine_wait_s;
 	bool cuda_graph;
 	double norm_gpus_count, norm_exchange_s, xla_clusters_count;

@@ -22,6 +22,12 @@ enum { LARS_PASSES = 2, LARS_KERNELS = 3 };
 /* FusedLAMB reads gradients for their norm, writes updates beside Adam's states, reads weights and
  * updates for their norms, and reads both again to write weights. */
 enum { LAMB_PASSES = 6 };
+/* PyTorch's optimisers do each operation for all tensors in a pass of its own ("foreach"), unless they
+ * are fused. SGD with momentum scales the momentum, adds the gradient and moves the weights: 2 + 3 +
+ * 3 arrays. AdamW decays the weights (2), mixes the mean (3) and the squares (2 + 3), and moves the
+ * weights by a quotient of both (2 + 2 + 2 + 4) (torch/optim/adam.py, _multi_tensor_adam). */
+enum { FOREACH_COPIES = 3 };
+static const double foreach_passes[FOREACH_COPIES] = {3, 8, 20};
 
 /* Appends an op of that many kernels, which share flop and bytes_B. Inputs that are NONE are left
  * out. */
@@ -385,6 +391,9 @@ static uint32_t tensor_op(struct builder *b, const char *what, uint32_t number, 
 static double update_passes(const struct builder *b)
 {
 	const struct stack_params *stack = b->stack;
+	size_t copies = (size_t)stack->optimiser_copies_count;
+	if (stack->foreach_optimiser && copies < FOREACH_COPIES)
+		return foreach_passes[copies];
 	double passes = 3 + 2 * stack->optimiser_copies_count + (stack->lars ? LARS_PASSES : 0) +
 			(stack->lamb ? LAMB_PASSES : 0);
 	return stack->master_weights ? (4 * passes + 2 * (4 + b->weight_B)) / b->weight_B : passes;

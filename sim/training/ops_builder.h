@@ -69,6 +69,8 @@ double tokens_of(const struct layer *layer);
 /* Adds element-wise kernels, which a compiler can fuse with their neighbours. */
 uint32_t tokens_elementwise(struct builder *b, const char *what, uint32_t kernels, double read_B,
 			    double write_B, uint32_t input);
+/* Notes that the sides of a product's matrices that are contiguous in memory are these. */
+void tokens_align(struct builder *b, uint32_t op, double one, double other);
 /* Adds a kernel that computes matrix products. */
 uint32_t tokens_product(struct builder *b, const char *what, struct kernel_product product,
 			double bytes_B, uint32_t input);

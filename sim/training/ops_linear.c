@@ -67,6 +67,7 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 				       (part.in_count + part.weight_count) * part.factor_B +
 					       part.out_count * b->element_B,
 				       input);
+		tokens_align(b, input, part.product.n, part.product.k);
 		if (b->stack->separate_bias && has_bias(layer))
 			input = tokens_elementwise(b,
 						   arena_printf(b->arena, ".bias%s", part.suffix),
@@ -89,6 +90,7 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 				       (part->in_count + part->out_count) * part->factor_B +
 					       part->weight_count * sum_B,
 				       gradient);
+	tokens_align(b, last, p.n, p.k);
 	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
@@ -118,6 +120,7 @@ void linear_backward(struct builder *b)
 				       (part.out_count + part.weight_count) * part.factor_B +
 					       part.in_count * b->element_B,
 				       gradient);
+		tokens_align(b, data, p.n, p.k);
 		if (b->wide[layer->inputs[0]])
 			data = builder_change(b, ".grad_up", part.in_count / b->batch, data);
 		builder_receive(b, layer->inputs[0], data);

@@ -5,6 +5,8 @@
  * fuse it. Attention is one kernel forward if the stack fuses it, and otherwise two matrix
  * products with elementwise kernels between them. docs/models/networks.md lists the ops.
  */
+#include <math.h>
+
 #include "sim/training/ops_builder.h"
 
 /* Kernels that sort tokens, find runs of equal ones and sum their gradients (PyTorch,
@@ -123,6 +125,14 @@ uint32_t tokens_product(struct builder *b, const char *what, struct kernel_produ
 	work->type = tokens_product_type(b);
 	work->product = product;
 	return op;
+}
+
+void tokens_align(struct builder *b, uint32_t op, double one, double other)
+{
+	double count = 1;
+	while (count < 64 && fmod(one, 2 * count) == 0 && fmod(other, 2 * count) == 0)
+		count *= 2;
+	b->ops.items[op].work.aligned_count = count;
 }
 
 /* ---- attention ---- */
