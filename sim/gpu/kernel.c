@@ -37,7 +37,7 @@ static const struct param_row kernel_rows[] = {
 	COST_GENERATION(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
 			"part of the fp32 peak that large matrix products reach",
 			"assumption: between the generations that were fitted"),
-	COST_GENERATION(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
+	COST_GENERATION(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.75",
 			"part of the TF32 peak that large matrix products reach",
 			"assumption: between the generations that were fitted"),
 	COST_GENERATION(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.6",
