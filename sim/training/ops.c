@@ -106,9 +106,11 @@ double builder_output_B(const struct builder *b, size_t layer)
 
 double builder_inputs_B(const struct builder *b, const struct layer *layer)
 {
-	double sum_B = 0;
+	double sum_B = builder_B(b, layer->input_count_total);
 	for (size_t i = 0; i < layer->input_count; i++)
-		sum_B += builder_output_B(b, layer->inputs[i]);
+		if (b->wide[layer->inputs[i]])
+			sum_B += (4 - b->element_B) * b->batch *
+				 b->network->layers[layer->inputs[i]].output_count;
 	return sum_B;
 }
 
@@ -119,10 +121,11 @@ uint32_t builder_change(struct builder *b, const char *what, double elements, ui
 
 /* Returns true if the layer's output is fp32. Autocast runs products in 16 bits, layer norms in
  * fp32, and other ops in the widest type of their inputs. Tables of embeddings are fp32 (PyTorch,
- * autocast op reference). */
+ * autocast op reference). Libraries with fused layers keep 16 bits. */
 static bool is_wide(const struct builder *b, const struct layer *layer)
 {
-	if (!b->stack->autocast || b->element_B >= 4 || !b->network->has_tokens)
+	if (!b->stack->autocast || b->stack->fusion == FUSION_LAYER || b->element_B >= 4 ||
+	    !b->network->has_tokens)
 		return false;
 	switch (layer->op) {
 	case LAYER_EMBEDDING:

@@ -130,6 +130,8 @@ uint32_t tokens_product(struct builder *b, const char *what, struct kernel_produ
 void tokens_align(struct builder *b, uint32_t op, double one, double other)
 {
 	double count = 1;
+	if (whole_layers(b)) /* Megatron-LM pads vocabularies */
+		return;
 	while (count < 64 && fmod(one, 2 * count) == 0 && fmod(other, 2 * count) == 0)
 		count *= 2;
 	b->ops.items[op].work.aligned_count = count;
