@@ -81,6 +81,11 @@ static const struct param_row kernel_rows[] = {
 			"lowers the clock, and communication takes SMs",
 			"assumption: between the generations that were fitted; an H100 keeps 0.89 "
 			"of its rate after a second of large products (docs/calibration.md)"),
+	COST_ASSUMED(struct kernel_params, reduction_ratio, QUANTITY_RATIO, 0.1, 1, "0.6",
+		     "bandwidth of kernels that sum over rows or channels (statistics and gradients of "
+		     "norms, gradients of biases), divided by that of streaming kernels",
+		     "assumption: between the 0.35 and 0.7 of PyTorch's kernels on an H100 "
+		     "(docs/calibration.md)"),
 	COST_GENERATION(
 		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
 		"time in which a block of attention loads its first elements and writes its "
@@ -446,7 +451,7 @@ static double law_of_type_s(const struct gpu_params *gpu,
 			return attention_s(&machine, kernels, &work->attention, operands_s);
 		return overlapped(work->flop / machine.rate_flops / machine.sm_count, bytes_s);
 	default:
-		return bytes_s;
+		return work->reduces ? bytes_s / kernels->reduction_ratio : bytes_s;
 	}
 }
 

@@ -79,6 +79,7 @@ struct kernel_work {
 	double bytes_B; /* GPU memory read and written */
 	enum kernel_form form;
 	enum number_type type;
+	bool reduces; /* pass: sums over rows or channels */
 	bool plain; /* product: the library has CUTLASS's usual tiles only and never splits k */
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
 	 * are multiples of 16 bytes */
@@ -102,7 +103,7 @@ struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
 	double convolution_ratio, attention_ratio, cudnn_attention_ratio, attention_forward_ratio;
 	double fill_s, load_Bps, split_s, operand_ratio, attention_fill_s, attention_floor_s;
-	double sustained_ratio;
+	double sustained_ratio, reduction_ratio;
 };
 extern const struct param_table kernel_table;
 

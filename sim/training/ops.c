@@ -170,6 +170,13 @@ uint32_t builder_op(struct builder *b, const char *what, uint32_t kernels, doubl
 	return add_op(b, op_name(b, what), false, kernels, 0, bytes_B, &input, 1);
 }
 
+uint32_t builder_reduction(struct builder *b, const char *what, double bytes_B, uint32_t input)
+{
+	uint32_t op = builder_op(b, what, 1, bytes_B, input);
+	b->ops.items[op].work.reduces = true;
+	return op;
+}
+
 uint32_t builder_library(struct builder *b, const char *what, double flop, double bytes_B,
 			 uint32_t input)
 {
@@ -219,7 +226,10 @@ static bool is_elementwise(const struct builder *b, enum layer_op op)
 static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
 {
 	enum number_type type = stack_product_type(b->stack, b->gpu, true);
-	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV || type == NUMBER_FP32)
+	/* a window of 1 x 1 is a product of matrices in either layout */
+	bool plain = layer->window[0] * layer->window[1] * layer->stride[0] * layer->stride[1] == 1;
+	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV || type == NUMBER_FP32 ||
+	    plain)
 		return product;
 	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
 	if (type != NUMBER_TF32)
@@ -289,6 +299,7 @@ static void forward_layer(struct builder *b)
 		       layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1, 2 * layer->macs * b->batch,
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
 	b->ops.items[*output].wait_s = norm_wait_s(b, layer);
+	b->ops.items[*output].work.reduces = layer->op == LAYER_BATCH_NORM;
 	b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
 	if (layer_has(layer->op, PRODUCT))
 		*output = product_forward(b, layer, *output);
@@ -501,6 +512,7 @@ static void backward_layer(struct builder *b)
 			     layer->op == LAYER_SOFTMAX ? SOFTMAX_GRAD_KERNELS : 1, 0,
 			     backward_B(b, layer), &gradient, 1);
 	b->ops.items[op].wait_s = norm_wait_s(b, layer);
+	b->ops.items[op].work.reduces = layer->op == LAYER_BATCH_NORM || layer->op == LAYER_BIAS;
 	/* A bias's gradient is a sum over its layer's output. */
 	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
 		builder_elementwise(b, op, builder_B(b, layer->output_count));

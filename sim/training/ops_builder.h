@@ -33,6 +33,8 @@ struct builder {
  * bytes_B. Its name is that of the layer with `what` behind it. The input NONE is left out. */
 uint32_t builder_op(struct builder *b, const char *what, uint32_t kernels, double bytes_B,
 		    uint32_t input);
+/* Adds a kernel that sums over rows likewise. */
+uint32_t builder_reduction(struct builder *b, const char *what, double bytes_B, uint32_t input);
 /* Adds a kernel of cuDNN or cuBLAS likewise. */
 uint32_t builder_library(struct builder *b, const char *what, double flop, double bytes_B,
 			 uint32_t input);

@@ -94,8 +94,8 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
-	return bias ? builder_op(b, arena_printf(b->arena, ".grad_bias%s", part->suffix), 1,
-				 part->out_count * b->element_B, gradient)
+	return bias ? builder_reduction(b, arena_printf(b->arena, ".grad_bias%s", part->suffix),
+					part->out_count * b->element_B, gradient)
 		    : last;
 }
 

@@ -340,7 +340,7 @@ static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 	if (layer->op == LAYER_LAYER_NORM) {
 		data = layer_norm(b, ".grad", 2, gradient);
 		builder_complete(b, whole_layers(b) ? data
-						    : builder_op(b, ".grad_weight", 1,
+						    : builder_reduction(b, ".grad_weight",
 								 2 * builder_output_B(b, b->layer),
 								 gradient));
 	} else {
