@@ -261,6 +261,14 @@ static double norm_wait_s(const struct builder *b, const struct layer *layer)
 		       : 0;
 }
 
+/* Returns true if the layer's kernels sum over the batch: norms, and the gradients of biases. The
+ * fused norms of cuDNN keep a channel's values on the chip, and stream. */
+static bool sums(const struct builder *b, const struct layer *layer)
+{
+	return (layer->op == LAYER_BATCH_NORM && b->stack->fusion != FUSION_NORM) ||
+	       (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
+}
+
 /* Returns true if inference engines do not compute the layer: batch norm with fixed statistics is
  * part of the weights before it (TensorRT, developer guide; torch.compile's freezing), and there is
  * no dropout. */
@@ -299,7 +307,7 @@ static void forward_layer(struct builder *b)
 		       layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1, 2 * layer->macs * b->batch,
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
 	b->ops.items[*output].wait_s = norm_wait_s(b, layer);
-	b->ops.items[*output].work.reduces = layer->op == LAYER_BATCH_NORM;
+	b->ops.items[*output].work.reduces = sums(b, layer);
 	b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
 	if (layer_has(layer->op, PRODUCT))
 		*output = product_forward(b, layer, *output);
@@ -512,7 +520,7 @@ static void backward_layer(struct builder *b)
 			     layer->op == LAYER_SOFTMAX ? SOFTMAX_GRAD_KERNELS : 1, 0,
 			     backward_B(b, layer), &gradient, 1);
 	b->ops.items[op].wait_s = norm_wait_s(b, layer);
-	b->ops.items[op].work.reduces = layer->op == LAYER_BATCH_NORM || layer->op == LAYER_BIAS;
+	b->ops.items[op].work.reduces = sums(b, layer);
 	/* A bias's gradient is a sum over its layer's output. */
 	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
 		builder_elementwise(b, op, builder_B(b, layer->output_count));
