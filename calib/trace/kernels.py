@@ -18,8 +18,6 @@ kernels_summary.py prints a recording's clocks, small kernels, and steps by clas
 The script ends with 77 where there is no PyTorch or GPU.
 """
 
-import argparse
-import json
 import os
 import statistics
 import sys
@@ -681,35 +679,8 @@ def training(bench, small):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out")
-    parser.add_argument("--time", type=float, default=320, help="seconds for everything")
-    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--small", action="store_true", help="few and small cases, to rehearse")
-    words = parser.parse_args()
-    if words.device == "cuda" and not torch.cuda.is_available():
-        print("PyTorch sees no GPU")
-        return 77
-    torch.manual_seed(1)
-    begin = time.perf_counter()
-    writer = steps.Writer(words.out, begin + words.time)
-    meter = Meter(words.device)
-    bench = Bench(words.device, writer, meter)
-    more = {}
-    if words.device == "cuda":
-        about = torch.cuda.get_device_properties(0)
-        more = {"sms": about.multi_processor_count, "l2_bytes": about.L2_cache_size, "memory": about.total_memory}
-    writer.row(
-        format="farwire-kernels",
-        version=1,
-        torch=torch.__version__,
-        cuda=torch.version.cuda,
-        gpu=torch.cuda.get_device_name() if words.device == "cuda" else "none",
-        cpu=steps.cpu_name(),
-        python=sys.version.split()[0],
-        date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        **more,
-    )
+    words, writer = steps.begin(__doc__.splitlines()[0], "farwire-kernels", 320)
+    bench = Bench(words.device, writer, Meter(words.device))
     parts = (small_kernels, sustained, training, products, memories, attentions, convolutions, grouped)
     stream = torch.cuda.Stream() if words.device == "cuda" else None
     for part in parts:

@@ -398,20 +398,24 @@ def cpu_name():
     return "unknown"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def begin(description, file_format, time_s, **more):
+    """Reads the arguments and writes the first line. Returns both, or ends with 77 without a GPU."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("out")
-    parser.add_argument("--time", type=float, default=240, help="seconds for everything")
+    parser.add_argument("--time", type=float, default=time_s, help="seconds for everything")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--small", action="store_true", help="few and small cases, to rehearse")
     words = parser.parse_args()
     if words.device == "cuda" and not torch.cuda.is_available():
         print("PyTorch sees no GPU")
-        return 77
+        sys.exit(77)
     torch.manual_seed(1)
     writer = Writer(words.out, time.perf_counter() + words.time)
+    if words.device == "cuda":
+        about = torch.cuda.get_device_properties(0)
+        more |= {"sms": about.multi_processor_count, "l2_bytes": about.L2_cache_size, "memory": about.total_memory}
     writer.row(
-        format="farwire-pytorch",
+        format=file_format,
         version=1,
         torch=torch.__version__,
         cuda=torch.version.cuda,
@@ -419,9 +423,19 @@ def main():
         cpu=cpu_name(),
         cores=os.cpu_count(),
         python=sys.version.split()[0],
+        date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **more,
+    )
+    return words, writer
+
+
+def main():
+    words, writer = begin(
+        __doc__.splitlines()[0],
+        "farwire-pytorch",
+        240,
         tf32_convolutions=torch.backends.cudnn.allow_tf32,
         tf32_products=torch.backends.cuda.matmul.allow_tf32,
-        date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
     measure_costs(words.device, writer)
     measure_networks(words.device, writer, words.small)

@@ -65,7 +65,7 @@ check_fit
 check_programs 20
 check_replays 5 25 10
 
-command -v python3 >/dev/null || exit 0
+command -v python3 >/dev/null || { echo 'skipped: python3 is missing' && exit 0; }
 python3 -B calib/trace/kernels_summary.py $recorded/h100-kernels.jsonl.gz >"$scratch/summary" ||
 	complain 'kernels_summary.py fails'
 for line in 'product 8192 x 8192 x 8192: 1.392 ms in a burst, 1.561 ms after seconds (+12 %), 1980 -> 1418 MHz, 700 W' \
