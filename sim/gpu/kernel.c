@@ -59,7 +59,7 @@ static const struct param_row kernel_rows[] = {
 			"part of the peak of its number type that attention without backward "
 			"reaches, as in inference",
 			"assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
+	COST_ASSUMED(struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.9",
 		     "rate of a convolution divided by that of a matrix product; below 1, because "
 		     "a convolution computes the addresses of its elements",
 		     "assumption: between VGG and AlexNet, which have larger products, and ResNet"),

@@ -97,6 +97,11 @@ static const struct param_row stack_rows[] = {
 		   "whether the kernel of batch norm also updates the moving averages; otherwise "
 		   "separate kernels update them",
 		   "TensorFlow 1 updates them by ops; PyTorch and MXNet pass them to cuDNN"),
+	PARAM_BOOL(struct stack_params, persistent_norm, "false",
+		   "whether batch norm is cuDNN's persistent kernel, which reads memory as fast as "
+		   "a copy; `fusion = norm` implies it",
+		   "PyTorch took CUDNN_BATCHNORM_SPATIAL_PERSISTENT for channels-last training in "
+		   "fp16 (ATen, native/cudnn/BatchNorm.cpp), and its own kernels since 2.4"),
 	PARAM_BOOL(struct stack_params, fused_attention, "true",
 		   "whether one kernel computes attention and keeps no scores in GPU memory",
 		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "

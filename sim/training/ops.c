@@ -261,12 +261,14 @@ static double norm_wait_s(const struct builder *b, const struct layer *layer)
 		       : 0;
 }
 
-/* Returns true if the layer's kernels sum over the batch: norms, and the gradients of biases. The
- * fused norms of cuDNN keep a channel's values on the chip, and stream. */
+/* Returns true if the layer's kernels sum, or visit elements in another order than that of memory:
+ * norms, poolings, and the gradients of biases. The persistent norms of cuDNN stream. */
 static bool sums(const struct builder *b, const struct layer *layer)
 {
-	return (layer->op == LAYER_BATCH_NORM && b->stack->fusion != FUSION_NORM) ||
-	       (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
+	const struct stack_params *stack = b->stack;
+	return (layer->op == LAYER_BATCH_NORM && stack->fusion != FUSION_NORM &&
+		!stack->persistent_norm) ||
+	       layer->op == LAYER_MAX_POOL || (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
 }
 
 /* Returns true if inference engines do not compute the layer: batch norm with fixed statistics is

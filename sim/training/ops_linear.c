@@ -61,6 +61,8 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct linear_part part = part_of(b, layer, i);
 		builder_cast(b, ".cast", part.weight_count, NONE);
+		if (has_bias(layer))
+			builder_cast(b, ".bias_cast", part.product.n, NONE);
 		if (b->wide[layer->inputs[0]]) /* autocast keeps no casts of inputs */
 			input = builder_change(b, ".input_cast", part.in_count / b->batch, input);
 		input = tokens_product(b, part.suffix, part.product,
@@ -94,9 +96,11 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
-	return bias ? builder_reduction(b, arena_printf(b->arena, ".grad_bias%s", part->suffix),
-					part->out_count * b->element_B, gradient)
-		    : last;
+	if (!bias)
+		return last;
+	last = builder_reduction(b, arena_printf(b->arena, ".grad_bias%s", part->suffix),
+				 part->out_count * b->element_B, gradient);
+	return builder_cast(b, ".grad_bias_cast", p.n, last);
 }
 
 void linear_backward(struct builder *b)

@@ -266,19 +266,29 @@ static double queries_and_keys(const struct layer *layer)
 
 /* ---- cross-entropy, embedding and positions ---- */
 
-/* Returns the size of an element in losses: 16-bit logits are cast to fp32, unless the whole
- * network computes in 16 bits. */
+/* Returns the size of an element in losses: they are computed in fp32, unless the whole network
+ * computes in 16 bits. */
 static double loss_element_B(const struct builder *b)
 {
 	return b->stack->master_weights ? b->element_B : 4;
 }
 
+/* Returns true if 16-bit logits are cast to fp32 by kernels of their own. Under autocast the softmax
+ * itself reads 16 bits and writes fp32 (PyTorch, autocast_mode.h: fp32_set_opt_dtype). */
+static bool casts_logits(const struct builder *b)
+{
+	return b->element_B < loss_element_B(b) && (!b->stack->autocast || whole_layers(b));
+}
+
 static uint32_t cross_entropy_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
-	if (b->element_B < loss_element_B(b))
-		input = tokens_elementwise(b, ".cast", 1, b->element_B * count, size_B, input);
-	input = tokens_elementwise(b, "", 1, size_B, size_B, input);
+	double logits_B = b->element_B * count;
+	if (casts_logits(b)) {
+		input = tokens_elementwise(b, ".cast", 1, logits_B, size_B, input);
+		logits_B = size_B;
+	}
+	input = tokens_elementwise(b, "", 1, logits_B, size_B, input);
 	return builder_op(b, ".pick", 1, 16 * tokens_of(layer) * b->batch, input);
 }
 
@@ -286,12 +296,13 @@ static uint32_t cross_entropy_backward(struct builder *b, const struct layer *la
 				       uint32_t gradient)
 {
 	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
+	double logits_B = b->element_B * count;
 	gradient = tokens_elementwise(b, ".grad_fill", 1, 0, size_B, gradient);
 	gradient = builder_op(b, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
-	gradient = tokens_elementwise(b, ".grad", 1, 2 * size_B, size_B, gradient);
-	if (b->element_B < loss_element_B(b))
-		gradient = tokens_elementwise(b, ".grad_cast", 1, size_B, b->element_B * count,
-					      gradient);
+	gradient = tokens_elementwise(b, ".grad", 1, 2 * size_B, casts_logits(b) ? size_B : logits_B,
+				      gradient);
+	if (casts_logits(b))
+		gradient = tokens_elementwise(b, ".grad_cast", 1, size_B, logits_B, gradient);
 	return gradient;
 }
 
