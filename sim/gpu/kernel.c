@@ -81,6 +81,10 @@ static const struct param_row kernel_rows[] = {
 			"lowers the clock, and communication takes SMs",
 			"assumption: between the generations that were fitted; an H100 keeps 0.89 "
 			"of its rate after a second of large products (docs/calibration.md)"),
+	COST_ASSUMED(struct kernel_params, power_exponent_count, QUANTITY_COUNT, 0, 1, "0.5",
+		     "exponent by which the clock of products follows the board's power for each "
+		     "operation, compared with the generation's reference GPU",
+		     "assumption: 1/3 where the voltage follows the clock, 1 where it does not"),
 	COST_ASSUMED(struct kernel_params, reduction_ratio, QUANTITY_RATIO, 0.1, 1, "0.6",
 		     "bandwidth of kernels that sum over rows or channels (statistics and gradients of "
 		     "norms, gradients of biases), divided by that of streaming kernels",
@@ -128,8 +132,9 @@ const char *number_type_name(enum number_type type)
 }
 
 static const struct gpu_generation_facts generations[] = {
-#define GENERATION(id, key, name, types, lanes, other_lanes, gddr_bps, hbm_bps, tensor_ratio)      \
-	{#name, types, {lanes, other_lanes}, {gddr_bps, hbm_bps}, tensor_ratio},
+#define GENERATION(id, key, name, types, lanes, other_lanes, gddr_bps, hbm_bps, tensor_ratio,      \
+		   power_W)                                                                        \
+	{#name, types, {lanes, other_lanes}, {gddr_bps, hbm_bps}, tensor_ratio, power_W},
 #include "sim/gpu/generations.def"
 };
 
@@ -192,12 +197,23 @@ struct kernel_machine {
 	bool plain, lanes; /* lanes: CUDA cores multiply, no tensor cores */
 };
 
+/* Returns the clock under load of products, divided by that of the generation's reference GPU at
+ * its own boost clock: less power for each operation means a lower clock. */
+static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels)
+{
+	double needed_W = gpu_generation_facts(gpu->generation)->power_W * gpu->fp16_flops / 1e12;
+	return gpu->power_count > 0 && needed_W > 0
+		       ? pow(gpu->power_count / needed_W, kernels->power_exponent_count)
+		       : 1;
+}
+
 static struct kernel_machine machine_of(const struct gpu_params *gpu,
 					const struct efficiency_params *efficiency,
 					const struct kernel_work *work)
 {
 	const struct kernel_params *kernels = efficiency->kernels;
-	double clock_ratio = efficiency->alone ? 1 : kernels->sustained_ratio;
+	double clock_ratio = fmin(1, (efficiency->alone ? 1 : kernels->sustained_ratio) *
+					     power_ratio(gpu, kernels));
 	const double ratios[] = {
 		[NUMBER_FP32] = kernels->product_fp32_ratio,
 		[NUMBER_TF32] = kernels->product_tf32_ratio,

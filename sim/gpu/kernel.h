@@ -32,6 +32,7 @@ struct gpu_generation_facts { /* see generations.def */
 	double lanes[2];
 	double pin_bps[2]; /* GDDR, HBM */
 	double tensor_ratio;
+	double power_W;
 };
 const struct gpu_generation_facts *gpu_generation_facts(int generation);
 /* Returns true if the GPU can. It computes fp16 at the fp32 rate if its file gives no fp16 rate.
@@ -103,7 +104,7 @@ struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
 	double convolution_ratio, attention_ratio, cudnn_attention_ratio, attention_forward_ratio;
 	double fill_s, load_Bps, split_s, operand_ratio, attention_fill_s, attention_floor_s;
-	double sustained_ratio, reduction_ratio;
+	double sustained_ratio, reduction_ratio, power_exponent_count;
 };
 extern const struct param_table kernel_table;
 
