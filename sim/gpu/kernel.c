@@ -19,14 +19,14 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define REGISTER_SIDE  32.0
 #define REFERENCE_SIDE 128.0
 /* Attention: rows of a tile of queries, and keys that a block takes at a time (FlashAttention). */
-#define QUERY_ROWS      128.0
-#define QUERY_ROWS_MIN  16.0
-#define KEY_BLOCK       128.0
-/* Rate at which an SM loads elements that do not begin at multiples of 16 bytes: fewer bytes in each
- * load of a thread. 64 bytes a clock cycle at 1.5 GHz (CUDA C++ Programming Guide). */
+#define QUERY_ROWS     128.0
+#define QUERY_ROWS_MIN 16.0
+#define KEY_BLOCK      128.0
+/* Rate at which an SM loads elements that do not begin at multiples of 16 bytes: fewer bytes in
+ * each load of a thread. 64 bytes a clock cycle at 1.5 GHz (CUDA C++ Programming Guide). */
 #define ALIGNED_LOAD_B   16.0
 #define ALIGNED_LOAD_BPS (64 * 1.5e9)
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
 /* Part of its rate that a fused Winograd kernel keeps, which transforms between multiplications. */
 #define FUSED_RATIO 0.8
 /* Tile of an FFT convolution, and the frequencies of a real one. */
@@ -85,11 +85,12 @@ static const struct param_row kernel_rows[] = {
 		     "exponent by which the clock of products follows the board's power for each "
 		     "operation, compared with the generation's reference GPU",
 		     "assumption: 1/3 where the voltage follows the clock, 1 where it does not"),
-	COST_ASSUMED(struct kernel_params, reduction_ratio, QUANTITY_RATIO, 0.1, 1, "0.6",
-		     "bandwidth of kernels that sum over rows or channels (statistics and gradients of "
-		     "norms, gradients of biases), divided by that of streaming kernels",
-		     "assumption: between the 0.35 and 0.7 of PyTorch's kernels on an H100 "
-		     "(docs/calibration.md)"),
+	COST_ASSUMED(
+		struct kernel_params, reduction_ratio, QUANTITY_RATIO, 0.1, 1, "0.6",
+		"bandwidth of kernels that sum over rows or channels (statistics and gradients of "
+		"norms, gradients of biases), divided by that of streaming kernels",
+		"assumption: between the 0.35 and 0.7 of PyTorch's kernels on an H100 "
+		"(docs/calibration.md)"),
 	COST_GENERATION(
 		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
 		"time in which a block of attention loads its first elements and writes its "

@@ -81,7 +81,7 @@ struct kernel_work {
 	enum kernel_form form;
 	enum number_type type;
 	bool reduces; /* pass: sums over rows or channels */
-	bool plain; /* product: the library has CUTLASS's usual tiles only and never splits k */
+	bool plain;   /* product: the library has CUTLASS's usual tiles only and never splits k */
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
 	 * are multiples of 16 bytes */
 	double aligned_count;

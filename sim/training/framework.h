@@ -33,7 +33,8 @@ struct stack_params {
 	int precision, tf32; /* enum stack_precision, enum stack_tf32 */
 	bool autocast;
 	int layout, fusion; /* enum stack_layout, enum stack_fusion */
-	bool fused_averages, persistent_norm, fused_attention, cudnn_attention, fused_accumulation, fp16_gradients;
+	bool fused_averages, persistent_norm, fused_attention, cudnn_attention, fused_accumulation,
+		fp16_gradients;
 	double update_tensors_count;
 	bool foreach_optimiser, lamb, master_weights, separate_bias, lars;
 	double engine_wait_s;

@@ -57,6 +57,7 @@ enum layer_op {
 	LAYER_ROTARY,
 	LAYER_ATTENTION,
 	LAYER_GELU,
+	LAYER_GELU_NEW, /* written out in tanh and powers, each an op of its own */
 	LAYER_SILU,
 	LAYER_TANH,
 	LAYER_GATE,

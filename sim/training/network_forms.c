@@ -118,6 +118,7 @@ static void push_activation(struct expansion *x, const char *prefix)
 		const char *name;
 		enum layer_op op;
 	} rows[] = {{"gelu", LAYER_GELU},
+		    {"gelu_new", LAYER_GELU_NEW},
 		    {"silu", LAYER_SILU},
 		    {"tanh", LAYER_TANH},
 		    {"relu", LAYER_RELU}};
@@ -130,8 +131,10 @@ static void push_activation(struct expansion *x, const char *prefix)
 			     (struct layer){.op = rows[i].op});
 			return;
 		}
-	complain(x, "activation",
-		 "activation is '%s' (write \"gelu\", \"silu\", \"tanh\" or \"relu\")", text);
+	complain(
+		x, "activation",
+		"activation is '%s' (write \"gelu\", \"gelu_new\", \"silu\", \"tanh\" or \"relu\")",
+		text);
 }
 
 static void embedding(struct expansion *x)

@@ -181,6 +181,10 @@ static void keep_inside(const struct layer *input, struct layer *layer)
 	case LAYER_GATE: /* keeps the activation of the gate's half */
 		layer->steps_count = layer->output_count;
 		return;
+	case LAYER_GELU_NEW: /* keeps the base of the power, tanh, and both factors of the product
+			      */
+		layer->steps_count = 4 * layer->output_count;
+		return;
 	case LAYER_DROPOUT:
 		layer->kept_B += mask_B * layer->output_count;
 		return;
@@ -260,6 +264,7 @@ static const struct layer_kind kinds[LAYER_OP_COUNT] = {
 	[LAYER_ROTARY] = {.name = "rotary", KEEPS_SPLIT},
 	[LAYER_ATTENTION] = {.name = "attention", NEEDS_INPUT | KEEPS_SPLIT},
 	[LAYER_GELU] = {.name = "gelu", NEEDS_INPUT | POINTWISE | KEEPS_SPLIT},
+	[LAYER_GELU_NEW] = {.name = "gelu_new", NEEDS_INPUT | KEEPS_SPLIT},
 	[LAYER_SILU] = {.name = "silu", NEEDS_INPUT | POINTWISE | KEEPS_SPLIT},
 	[LAYER_TANH] = {.name = "tanh", NEEDS_OUTPUT | POINTWISE | KEEPS_SPLIT},
 	[LAYER_GATE] = {.name = "gate", NEEDS_INPUT | KEEPS_SPLIT},

@@ -22,10 +22,11 @@ enum { LARS_PASSES = 2, LARS_KERNELS = 3 };
 /* FusedLAMB reads gradients for their norm, writes updates beside Adam's states, reads weights and
  * updates for their norms, and reads both again to write weights. */
 enum { LAMB_PASSES = 6 };
-/* PyTorch's optimisers do each operation for all tensors in a pass of its own ("foreach"), unless they
- * are fused. SGD with momentum scales the momentum, adds the gradient and moves the weights: 2 + 3 +
- * 3 arrays. AdamW decays the weights (2), mixes the mean (3) and the squares (2 + 3), and moves the
- * weights by a quotient of both (2 + 2 + 2 + 4) (torch/optim/adam.py, _multi_tensor_adam). */
+/* PyTorch's optimisers do each operation for all tensors in a pass of its own ("foreach"), unless
+ * they are fused. SGD with momentum scales the momentum, adds the gradient and moves the weights: 2
+ * + 3 + 3 arrays. AdamW decays the weights (2), mixes the mean (3) and the squares (2 + 3), and
+ * moves the weights by a quotient of both (2 + 2 + 2 + 4) (torch/optim/adam.py,
+ * _multi_tensor_adam). */
 enum { FOREACH_COPIES = 3 };
 static const double foreach_passes[FOREACH_COPIES] = {3, 8, 20};
 
@@ -119,9 +120,9 @@ uint32_t builder_change(struct builder *b, const char *what, double elements, ui
 	return builder_op(b, what, 1, elements * b->batch * (4 + b->element_B), input);
 }
 
-/* Returns true if the layer's output is fp32. Autocast runs products in 16 bits, layer norms in
- * fp32, and other ops in the widest type of their inputs. Tables of embeddings are fp32 (PyTorch,
- * autocast op reference). Libraries with fused layers keep 16 bits. */
+/* Returns true if the layer's output is fp32. Autocast runs products in 16 bits, layer norms and
+ * powers in fp32, and other ops in the widest type of their inputs. Tables of embeddings are fp32
+ * (PyTorch, autocast op reference). Libraries with fused layers keep 16 bits. */
 static bool is_wide(const struct builder *b, const struct layer *layer)
 {
 	if (!b->stack->autocast || b->stack->fusion == FUSION_LAYER || b->element_B >= 4 ||
@@ -131,6 +132,7 @@ static bool is_wide(const struct builder *b, const struct layer *layer)
 	case LAYER_EMBEDDING:
 	case LAYER_POSITIONS:
 	case LAYER_LAYER_NORM:
+	case LAYER_GELU_NEW:
 		return true;
 	case LAYER_INPUT:
 	case LAYER_CONV:
@@ -202,13 +204,25 @@ static double traffic_B(const struct builder *b, const struct layer *layer, cons
 	       ratios[1] * builder_output_B(b, (size_t)(layer - b->network->layers));
 }
 
+/* Returns by how much slower than cuDNN's kernels the layer's are. In bf16 PyTorch has batch norm
+ * of its own (ATen, Normalization.cpp). In NCHW it takes 2.3 times as long for its bytes in
+ * ResNet-50 on an H100 (calib/trace/kernels_summary.py). */
+static double slowness(const struct builder *b, const struct layer *layer)
+{
+	const struct stack_params *stack = b->stack;
+	bool own = layer->op == LAYER_BATCH_NORM && stack->precision == PRECISION_BF16 &&
+		   stack->layout == LAYOUT_NCHW && stack->fusion == FUSION_NONE;
+	return own ? 2.3 : 1;
+}
+
 /* Returns the bytes of GPU memory that the layer's forward op reads and writes. */
 static double forward_B(const struct builder *b, const struct layer *layer)
 {
 	const double *ratios = layer_kind(layer->op)->forward;
 	if (layer_has(layer->op, PRODUCT))
 		return traffic_B(b, layer, ratios) + weights_B(b, layer);
-	return traffic_B(b, layer, (double[]){ratios[0], ratios[1] + mask_passes(b, layer)});
+	return slowness(b, layer) *
+	       traffic_B(b, layer, (double[]){ratios[0], ratios[1] + mask_passes(b, layer)});
 }
 
 /* Returns true if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the
@@ -463,7 +477,7 @@ static double backward_B(const struct builder *b, const struct layer *layer)
 	double mask = mask_passes(b, layer);
 	if (mask > 0)
 		return (2 + mask) * builder_B(b, layer->output_count);
-	return traffic_B(b, layer, layer_kind(layer->op)->backward);
+	return slowness(b, layer) * traffic_B(b, layer, layer_kind(layer->op)->backward);
 }
 
 /* Adds the two backward ops of convolutions and matrix products: the filter's gradient and, if

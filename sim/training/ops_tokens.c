@@ -20,7 +20,7 @@ struct chain_step {
 	const char *what;
 	double reads, writes;
 };
-enum { CHAIN_MAX = 10 };
+enum { CHAIN_MAX = 12 };
 
 static const struct chain_step rms_norm_steps[] = {
 	{".square", 1, 1}, {".mean", 1, 0}, {".rsqrt", 0, 0}, {".scale", 1, 1}, {".weight", 1, 1}};
@@ -40,6 +40,15 @@ static const struct chain_step rotary_grad_steps[] = {{".grad_sin", 1, 1},
 static const struct chain_step gate_steps[] = {{".silu", 1, 1}, {".mul", 2, 1}};
 static const struct chain_step gate_grad_steps[] = {
 	{".grad_gate", 2, 1}, {".grad_up", 2, 1}, {".grad_silu", 2, 1}};
+/* 0.5 x (1 + tanh(0.8 (x + 0.04 x^3))) as GPT-2's programs write it (openai/gpt-2, src/model.py;
+ * transformers, NewGELUActivation) */
+static const struct chain_step gelu_new_steps[] = {
+	{".half", 1, 1},  {".pow", 1, 1},  {".cube", 1, 1}, {".sum", 2, 1},
+	{".scale", 1, 1}, {".tanh", 1, 1}, {".one", 1, 1},  {".mul", 2, 1}};
+static const struct chain_step gelu_new_grad_steps[] = {
+	{".grad_half", 2, 1},  {".grad_one", 2, 1},  {".grad_x", 1, 1},      {".grad_tanh", 2, 1},
+	{".grad_scale", 1, 1}, {".grad_cube", 1, 1}, {".grad_square", 1, 1}, {".grad_three", 1, 1},
+	{".grad_pow", 2, 1},   {".grad_sum", 2, 1},  {".grad_add", 2, 1}};
 static const struct chain_step combine_steps[] = {{".weight", 1, 1}};
 
 /* The kernels of a layer: the steps of PyTorch's eager mode, or a library's kernel for the whole.
@@ -62,6 +71,8 @@ static const struct chain rotary = CHAIN(rotary_steps, 1, 1);
 static const struct chain rotary_grad = CHAIN(rotary_grad_steps, 1, 1);
 static const struct chain gate = CHAIN(gate_steps, 2, 1);
 static const struct chain gate_grad = CHAIN(gate_grad_steps, 3, 2);
+static const struct chain gelu_new = CHAIN(gelu_new_steps, 1, 1);
+static const struct chain gelu_new_grad = CHAIN(gelu_new_grad_steps, 2, 1);
 static const struct chain combine = CHAIN(combine_steps, 1, 1);
 
 /* ---- single ops ---- */
@@ -273,8 +284,8 @@ static double loss_element_B(const struct builder *b)
 	return b->stack->master_weights ? b->element_B : 4;
 }
 
-/* Returns true if 16-bit logits are cast to fp32 by kernels of their own. Under autocast the softmax
- * itself reads 16 bits and writes fp32 (PyTorch, autocast_mode.h: fp32_set_opt_dtype). */
+/* Returns true if 16-bit logits are cast to fp32 by kernels of their own. Under autocast the
+ * softmax itself reads 16 bits and writes fp32 (PyTorch, autocast_mode.h: fp32_set_opt_dtype). */
 static bool casts_logits(const struct builder *b)
 {
 	return b->element_B < loss_element_B(b) && (!b->stack->autocast || whole_layers(b));
@@ -299,8 +310,8 @@ static uint32_t cross_entropy_backward(struct builder *b, const struct layer *la
 	double logits_B = b->element_B * count;
 	gradient = tokens_elementwise(b, ".grad_fill", 1, 0, size_B, gradient);
 	gradient = builder_op(b, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
-	gradient = tokens_elementwise(b, ".grad", 1, 2 * size_B, casts_logits(b) ? size_B : logits_B,
-				      gradient);
+	gradient = tokens_elementwise(b, ".grad", 1, 2 * size_B,
+				      casts_logits(b) ? size_B : logits_B, gradient);
 	if (casts_logits(b))
 		gradient = tokens_elementwise(b, ".grad_cast", 1, size_B, logits_B, gradient);
 	return gradient;
@@ -323,10 +334,10 @@ static void embedding_backward(struct builder *b)
 static void positions_backward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
-	builder_complete(
-		b, builder_op(b, ".grad", 1,
-			      builder_output_B(b, b->layer) + layer->tensors[0] * b->weight_B,
-			      b->gradient[b->layer]));
+	builder_complete(b,
+			 builder_op(b, ".grad", 1,
+				    builder_output_B(b, b->layer) + layer->tensors[0] * b->weight_B,
+				    b->gradient[b->layer]));
 	builder_receive(b, layer->inputs[0], b->gradient[b->layer]);
 }
 
@@ -344,16 +355,30 @@ static uint32_t layer_norm(struct builder *b, const char *what, double reads, ui
 	return input;
 }
 
+/* Autocast computes powers in fp32, and so all after them. */
+static uint32_t gelu_new_op(struct builder *b, const struct layer *layer, uint32_t input)
+{
+	bool cast = b->wide[b->layer] && !b->wide[layer->inputs[0]];
+	if (b->pass == PASS_BACKWARD) {
+		input = add_chain(b, &gelu_new_grad, layer->output_count, 1, input, NULL);
+		return cast ? builder_change(b, ".grad_down", layer->output_count, input) : input;
+	}
+	if (cast)
+		input = builder_change(b, ".up", layer->output_count, input);
+	return add_chain(b, &gelu_new, layer->output_count, 1, input, NULL);
+}
+
 static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 {
 	const struct layer *layer = builder_layer(b);
 	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[b->layer], data;
 	if (layer->op == LAYER_LAYER_NORM) {
 		data = layer_norm(b, ".grad", 2, gradient);
-		builder_complete(b, whole_layers(b) ? data
-						    : builder_reduction(b, ".grad_weight",
-								 2 * builder_output_B(b, b->layer),
-								 gradient));
+		builder_complete(b, whole_layers(b)
+					    ? data
+					    : builder_reduction(b, ".grad_weight",
+								2 * builder_output_B(b, b->layer),
+								gradient));
 	} else {
 		data = add_chain(b, &rms_norm_grad, elements, kernels, gradient, ops);
 		builder_complete(b, whole_layers(b) ? data : ops[RMS_NORM_GRAD_WEIGHT]);
@@ -400,6 +425,8 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 		return add_chain(b, &rotary, queries_and_keys(layer), 2, input, NULL);
 	case LAYER_ATTENTION:
 		return attention_forward(b, layer, input);
+	case LAYER_GELU_NEW:
+		return gelu_new_op(b, layer, input);
 	case LAYER_GATE:
 		return add_chain(b, &gate, layer->output_count, 1, input, NULL);
 	case LAYER_ROUTE:
@@ -443,6 +470,8 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 		return builder_op(b, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_ROTARY:
 		return add_chain(b, &rotary_grad, queries_and_keys(layer), 2, gradient, NULL);
+	case LAYER_GELU_NEW:
+		return gelu_new_op(b, layer, gradient);
 	case LAYER_GATE:
 		gradient = add_chain(b, &gate_grad, layer->output_count, 1, gradient, NULL);
 		return whole_layers(b)
