@@ -413,9 +413,9 @@ static double attention_block_s(const struct kernel_machine *machine,
 }
 
 /* Attention of prompts, of single tokens and of anything between. A block works on a tile of
- * queries of the heads that share keys, which fills up to QUERY_ROWS rows, and passes over their
- * keys; blocks with more keys take longer, and the last ones end alone. The keys are split where
- * blocks are few, as in FlashDecoding. */
+ * queries of the heads that share keys, up to QUERY_ROWS rows, and passes over their keys. Blocks
+ * with more keys take longer, and the last ones end alone. The keys are split where blocks are few,
+ * as in FlashDecoding. */
 static double attention_s(const struct kernel_machine *machine, const struct kernel_params *kernels,
 			  const struct kernel_attention *a, double memory_s)
 {

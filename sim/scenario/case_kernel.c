@@ -15,7 +15,7 @@ enum { QUANTISE_KERNELS = 2 };
 static const double QUANTISE_B = 2 + 2 + 1;
 
 struct kernel_case {
-	int form, type; /* enum form, enum number_type */
+	int form, type; /* enum kernel_case_form, enum number_type */
 	double m_count, n_count, k_count, products_count;
 	bool quantise, plain;
 	double sequences_count, queries_count, keys_count;
@@ -25,7 +25,7 @@ struct kernel_case {
 	double size_B;
 };
 
-enum form { FORM_PRODUCT, FORM_ATTENTION, FORM_PASS };
+enum kernel_case_form { FORM_PRODUCT, FORM_ATTENTION, FORM_PASS };
 static const char *const forms[] = {"product", "attention", "pass", NULL};
 static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
 

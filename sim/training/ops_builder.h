@@ -33,6 +33,9 @@ struct builder {
  * bytes_B. Its name is that of the layer with `what` behind it. The input NONE is left out. */
 uint32_t builder_op(struct builder *b, const char *what, uint32_t kernels, double bytes_B,
 		    uint32_t input);
+/* Adds a kernel with several inputs likewise. */
+uint32_t builder_inputs_op(struct builder *b, const char *what, double bytes_B,
+			   const uint32_t *inputs, uint32_t input_count);
 /* Adds a kernel that sums over rows likewise. */
 uint32_t builder_reduction(struct builder *b, const char *what, double bytes_B, uint32_t input);
 /* Adds a kernel of cuDNN or cuBLAS likewise. */
@@ -43,6 +46,8 @@ uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B);
 /* Marks the gradients of the layer's tensors as complete after op, and updates them. Gradients to
  * which weight decay is added are complete later. */
 void builder_complete(struct builder *b, uint32_t op);
+/* Gives the work of update_tensors_count updates to the last of them. */
+void builder_group_updates(struct op *ops, size_t count, const struct stack_params *stack);
 /* Notes that the op computes a gradient of the layer's output, which is added to those of other
  * consumers. */
 void builder_receive(struct builder *b, size_t layer, uint32_t op);

@@ -145,8 +145,8 @@ static void one_row_more_costs_at_most_a_wave(void)
 }
 
 /* One tile of 128 x 128 with k = 10240 on one SM would take 671 us. Split into 8 parts of 1280 it
- * takes 83.9 us, 1 us of fill, and 2 us with 9 x 128 x 128 x 4 B of partial sums (0.7 us) for the
- * kernel that adds them. */
+ * takes 83.9 us and 1 us of fill. The kernel that adds the parts takes 2 us, and 0.7 us for 9 x 128
+ * x 128 x 4 B of partial sums. */
 static void small_result_with_a_long_k_is_split(void)
 {
 	struct kernel_work work = product_of(128, 128, 10240);
@@ -370,8 +370,8 @@ static void attention_of_prompts_works_in_tiles(void)
 }
 
 /* One token of each of two sequences with 8192 keys, and 8 heads that share one: 2 blocks of 16
- * rows. Their keys and values are 2 x 8192 x 64 x 2 B each, which an SM loads at 10 GB/s in 210 us,
- * so they are split over 4 SMs each, and a kernel adds the parts. */
+ * rows. Keys and values of each are 2 x 8192 x 64 x 2 B, which an SM loads at 10 GB/s in 210 us. So
+ * they are split over 4 SMs each, and a kernel adds the parts. */
 static void attention_of_one_token_splits_its_keys(void)
 {
 	struct kernel_params slow = half;
