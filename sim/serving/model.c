@@ -176,19 +176,32 @@ static double pass_s(const struct serving_model *model, double bytes_B)
 	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
+/* Returns the time of a layer's attention for sequences of equal lengths, which have these queries,
+ * keys and pairs of both together. */
 static double attention_s(const struct serving_model *model, const struct attention *attention,
-			  double queries, double keys, double pairs)
+			  double sequences, double queries, const double keys[2],
+			  const double pairs[2])
 {
 	if (!(queries > 0))
 		return 0;
+	size_t k = attention->window;
 	double size = attention->head_size;
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
-		.flop = 4 * pairs * attention->heads * size,
+		.flop = 4 * pairs[k] * attention->heads * size,
 		.bytes_B = model->element_B * size *
-			   (2 * attention->heads * queries + 2 * attention->kv_heads * keys),
+			   (2 * attention->heads * queries + 2 * attention->kv_heads * keys[k]),
 		.form = KERNEL_ATTENTION,
 		.type = type == NUMBER_FP8 ? NUMBER_BF16 : type,
+		.attention = {.sequences = sequences,
+			      .queries = queries / sequences,
+			      .keys = fmax(keys[0], queries) / sequences,
+			      .heads = attention->heads,
+			      .kv_heads = attention->kv_heads,
+			      .head_size = size,
+			      .window = k == 1 ? (double)model->window : 0,
+			      .element_B = model->element_B,
+			      .causal = queries > sequences},
 	};
 	return attention->layers *
 	       kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
@@ -265,13 +278,17 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 		return sum_s;
 	if (it->sequences > 0)
 		sum_s += head_s(model, it->sequences);
+	/* n equal prompts have rows x (keys - rows / 2) / n pairs */
+	double prompts = it->prompt_rows > 0
+				 ? it->prompt_rows * (it->prompt_keys[0] - it->prompt_rows / 2) /
+					   it->prompt_pairs[0]
+				 : 0;
 	for (size_t i = 0; i < model->attention_count; i++) {
 		const struct attention *attention = &model->attentions[i];
-		size_t k = attention->window;
-		sum_s += attention_s(model, attention, it->decode_rows, it->decode_keys[k],
-				     it->decode_keys[k]) +
-			 attention_s(model, attention, it->prompt_rows, it->prompt_keys[k],
-				     it->prompt_pairs[k]);
+		sum_s += attention_s(model, attention, it->decode_rows, it->decode_rows,
+				     it->decode_keys, it->decode_keys) +
+			 attention_s(model, attention, prompts, it->prompt_rows, it->prompt_keys,
+				     it->prompt_pairs);
 	}
 	return sum_s;
 }
@@ -341,12 +358,16 @@ static void learn_tokens(struct serving_model *model)
 struct serving_model *serving_model_new(struct arena *arena, const struct serving_model_spec *spec)
 {
 	struct serving_model *model = ARENA_NEW(arena, struct serving_model);
+	struct efficiency_params *efficiency = ARENA_NEW(arena, struct efficiency_params);
+	*efficiency = *spec->efficiency;
+	efficiency->alone = true; /* kernels of vLLM set the constants, in loops as in a server */
 	*model = (struct serving_model){.arena = arena,
 					.spec = *spec,
 					.element_B = stack_element_B(spec->stack),
 					.rows_s = unknown_times(arena, spec->rows_max),
 					.head_s = unknown_times(arena, spec->sequences_max),
 					.reduce_s = unknown_times(arena, spec->rows_max)};
+	model->spec.efficiency = efficiency;
 	if (spec->one_token)
 		learn_tokens(model);
 	model->memory_B = memory_B(model);
