@@ -70,7 +70,8 @@ static void keys_that_an_op_lacks_are_refused(void)
 	refuses("{ name = \"a\"; op = \"rms_norm\"; bias = true; },\n",
 		"n.cfg:3: layer 'a': rms_norm has no bias (leave it out)");
 	refuses("{ name = \"a\"; op = \"mlp\"; hidden = 4; activation = \"swish\"; },\n",
-		"n.cfg:3: layer 'a': activation is 'swish' (write \"gelu\", \"silu\", \"tanh\" or "
+		"n.cfg:3: layer 'a': activation is 'swish' (write \"gelu\", \"gelu_new\", "
+		"\"silu\", \"tanh\" or "
 		"\"relu\")");
 	refuses("{ name = \"a\"; op = \"linear\"; },\n",
 		"n.cfg:3: layer 'a': linear needs out or tied (write out = 768 or tied = "

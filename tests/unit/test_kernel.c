@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The law of kernel times. The expected times are derived by hand for a GPU of 10 SMs with
- * 10 Tflop/s, of which large products reach one half: an SM does 0.5e12 flop/s. */
+ * 10 Tflop/s in fp32 and bf16, of which large products reach one half: an SM does 0.5e12 flop/s. */
 #include <math.h>
 
 #include "sim/gpu/gpu.h"
@@ -13,6 +13,7 @@ static struct gpu_params gpu_of(double sms)
 				   .fp32_flops = 1e12 * sms,
 				   .tf32_flops = 4e12 * sms,
 				   .fp16_flops = 8e12 * sms,
+				   .bf16_flops = 1e12 * sms,
 				   .memory_bandwidth_Bps = 1e12,
 				   .memory_efficiency_ratio = 0.8,
 				   .multiprocessors_count = sms};
@@ -42,8 +43,10 @@ static double duration_s(const struct kernel_work *work)
 
 static struct kernel_work product_of(double m, double n, double k)
 {
-	return (struct kernel_work){
-		.flop = 2 * m * n * k, .form = KERNEL_PRODUCT, .product = {m, n, k, 1}};
+	return (struct kernel_work){.flop = 2 * m * n * k,
+				    .form = KERNEL_PRODUCT,
+				    .type = NUMBER_BF16,
+				    .product = {m, n, k, 1}};
 }
 
 static struct kernel_work convolution_of(size_t window, enum number_type type)
@@ -89,14 +92,14 @@ static void one_wave_of_tiles_takes_their_arithmetic_and_fill(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), 3 * 66.536e-6, 1e-10);
 }
 
-/* An SM multiplies a row of k of a tile of 128 x 128 in 65.536 ns. It loads its 256 elements of 4
- * bytes in the same time at 15.625 GB/s, and stores 128 x 128 of them in 4.19 us. Tiles of 256 x
+/* An SM multiplies a row of k of a tile of 128 x 128 in 65.536 ns. It loads its 256 elements of 2
+ * bytes in the same time at 7.8125 GB/s, and stores 128 x 128 of them in 4.19 us. Tiles of 256 x
  * 128 load less for each multiplication: 5 of them take 131.072 ns of arithmetic and 98.304 ns of
  * loads. In two parts of k they fill the ten SMs. */
 static void small_tiles_are_limited_by_their_loads(void)
 {
 	struct kernel_params slow = half;
-	slow.load_Bps = 1024 / 65.536e-9;
+	slow.load_Bps = 512 / 65.536e-9;
 	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
 	struct gpu_params gpu = gpu_of(10);
 	struct kernel_work work = product_of(1280, 128, 1000);
@@ -104,7 +107,7 @@ static void small_tiles_are_limited_by_their_loads(void)
 		500 * both(131.072e-9, 98.304e-9) + 1e-6 + 2e-6 + 3.0 * 1280 * 128 * 4 / 0.8e12;
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), large_s, 1e-10);
 	work.plain = true; /* CUTLASS's kernels do not split k */
-	double small_s = 1000 * both(65.536e-9, 65.536e-9) + 1e-6 + 128 * 128 * 4 / slow.load_Bps;
+	double small_s = 1000 * both(65.536e-9, 65.536e-9) + 1e-6 + 128 * 128 * 2 / slow.load_Bps;
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), small_s, 1e-10);
 }
 
@@ -161,20 +164,21 @@ static void small_result_with_a_long_k_is_split(void)
 }
 
 /* A window of 3 in fp32 uses Winograd's algorithm. It has up to 4 times fewer multiplications than
- * the direct product, and they run at the full rate. On tensor cores there is no such algorithm.
- */
+ * the direct product, and they run at the full rate. On tensor cores there is no such algorithm. On
+ * CUDA cores tiles of 256 x 128 multiply 8 % faster than those of 128 x 128, whose rate is the
+ * constant. */
 static void winograd_speeds_up_fp32_convolutions_only(void)
 {
 	struct kernel_work three = convolution_of(3, NUMBER_FP32);
 	double direct_s = three.flop / (10e12 * 0.5 * half.convolution_ratio);
 	CHECK(duration_s(&three) < 0.5 * direct_s);
-	CHECK(duration_s(&three) > direct_s * half.convolution_ratio / 4);
+	CHECK(duration_s(&three) > 0.9 * direct_s * half.convolution_ratio / 4);
 	three.type = NUMBER_FP16;
-	CHECK(duration_s(&three) >= direct_s / 8);
+	CHECK(duration_s(&three) >= 0.9 * direct_s / 8);
 	/* a stride of 2 has no such algorithm */
 	struct kernel_work strided = convolution_of(3, NUMBER_FP32);
 	strided.convolution.stride[0] = strided.convolution.stride[1] = 2;
-	CHECK(duration_s(&strided) >= direct_s);
+	CHECK(duration_s(&strided) >= 0.9 * direct_s);
 }
 
 /* F(4 x 4, 3 x 3) has 36 numbers for each of 8 x 8 x 32 tiles and 256 channels on both sides, and
@@ -300,8 +304,10 @@ static void fused_winograd_needs_no_memory_for_tiles(void)
 static void missing_number_types_fall_back_to_wider_ones(void)
 {
 	struct kernel_work work = product_of(1280, 128, 1000);
-	double fp32_s = duration_s(&work);
 	struct gpu_params old = gpu_of(10);
+	old.bf16_flops = 0;
+	work.type = NUMBER_FP32;
+	double fp32_s = duration_s(&work);
 	work.type = NUMBER_TF32;
 	CHECK(duration_s(&work) < 0.5 * fp32_s);
 	old.tf32_flops = 0;
@@ -342,6 +348,7 @@ static void tf32_is_used_only_where_it_is_faster(void)
 	struct gpu_params gpu = gpu_of(10);
 	gpu.tf32_flops = gpu.fp32_flops / 2;
 	work = product_of(1024, 1024, 1024);
+	work.type = NUMBER_FP32;
 	double fp32_s = kernel_duration_s(&gpu, &by_law, &work);
 	work.type = NUMBER_TF32;
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fp32_s, 1e-9);

@@ -305,8 +305,13 @@ static void least_time_has_kernels_and_blocking_bytes(void)
 					      .memory_bandwidth_Bps = 1e30,
 					      .memory_efficiency_ratio = 1,
 					      .multiprocessors_count = 1};
-	static const struct kernel_params kernels = {
-		.product_fp32_ratio = 1, .product_half_ratio = 1, .attention_ratio = 1};
+	static const struct kernel_params kernels = {.product_fp32_ratio = 1,
+						     .product_half_ratio = 1,
+						     .attention_ratio = 1,
+						     .operand_ratio = 1,
+						     .reduction_ratio = 1,
+						     .sustained_ratio = 1,
+						     .load_Bps = 1e30};
 	static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &kernels};
 	struct plan_params params = one_gpu;
 	params.tp_count = 2;

@@ -23,7 +23,11 @@ static const struct kernel_params kernels = {.product_fp32_ratio = 1,
 					     .product_half_ratio = 1,
 					     .product_fp8_ratio = 1,
 					     .convolution_ratio = 1,
-					     .attention_ratio = 1};
+					     .attention_ratio = 1,
+					     .attention_forward_ratio = 1,
+					     .operand_ratio = 1,
+					     .reduction_ratio = 1,
+					     .load_Bps = 1e30};
 static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &kernels};
 static const struct stack_params stack = {
 	.precision = PRECISION_BF16, .fused_attention = true, .workspace_B = 1e6};
