@@ -111,6 +111,9 @@ static void linearise(struct fitting *f, const double *x, struct fit_spread *spr
 					spread->slopes[p][i] * spread->slopes[q][i];
 		}
 	spread->known = invert(spread->inverse, n);
+	/* rounding can make a singular matrix look regular, with variances below 0 */
+	for (size_t p = 0; p < n; p++)
+		spread->known = spread->known && spread->inverse[p * n + p] > 0;
 }
 
 /* For a fit of its own or of single kernels, returns chi^2 over the degrees of freedom if rows
