@@ -161,8 +161,8 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 						"larger serve.queue, or a lower serve.rate)");
 		return point;
 	}
-	point.step_s = entry->kernel ? busy_s(run) / (double)run->steady_count
-				     : job_run_step_s(run);
+	point.step_s =
+		entry->kernel ? busy_s(run) / (double)run->steady_count : job_run_step_s(run);
 	if (!(point.step_s > 0))
 		return job_point_failed("its steps take no time (write times of its calls, kernels "
 					"or links above 0)");

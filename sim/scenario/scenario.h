@@ -125,7 +125,7 @@ struct single_kernel {
 };
 /* Returns the time of both on the GPU in s. */
 double single_kernel_s(const struct single_kernel *run, const struct gpu_params *gpu,
-		    const struct efficiency_params *efficiency);
+		       const struct efficiency_params *efficiency);
 
 /* A recorded program and the step of it that is replayed (sim/traces). */
 struct recorded_program {
