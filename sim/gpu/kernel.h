@@ -59,6 +59,7 @@ enum convolution_part { CONVOLUTION_FORWARD, CONVOLUTION_DATA, CONVOLUTION_FILTE
 struct kernel_convolution {
 	enum convolution_part part;
 	double images, in_channels, out_channels;
+	double groups; /* parts of the channels that do not mix; 0: one */
 	double in_height, in_width, out_height, out_width;
 	size_t window[2], stride[2]; /* height, width */
 	double transposed_B;         /* by kernels that run only if this one computes in TF32 */
@@ -80,7 +81,7 @@ struct kernel_work {
 	enum kernel_form form;
 	enum number_type type;
 	bool reduces; /* pass: sums over rows or channels */
-	bool plain; /* product: the library has CUTLASS's usual tiles only and never splits k */
+	bool plain;   /* product: the library has CUTLASS's usual tiles only and never splits k */
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
 	 * are multiples of 16 bytes */
 	double aligned_count;

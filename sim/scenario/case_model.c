@@ -120,11 +120,12 @@ static void check_fp8(struct reader *c, const struct network *network)
 	for (size_t i = 0; i < network->layer_count; i++)
 		if (network->layers[i].op == LAYER_LINEAR && network->layers[i].block > 0)
 			return;
-	diag_error(c->diag, precision_origin(c),
-		   "stack '%s' computes in fp8, but network '%s' has no linear layers in repeated "
-		   "blocks, and only those have FP8 kernels (write stack.precision=fp16 or bf16, or "
-		   "another case.stack)",
-		   c->params->stack, network->name);
+	diag_error(
+		c->diag, precision_origin(c),
+		"stack '%s' computes in fp8, but network '%s' has no linear layers in repeated "
+		"blocks, and only those have FP8 kernels (write stack.precision=fp16 or bf16, or "
+		"another case.stack)",
+		c->params->stack, network->name);
 }
 
 /* Reports an error if the stack computes in numbers that the GPU does not have. */

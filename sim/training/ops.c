@@ -22,10 +22,11 @@ enum { LARS_PASSES = 2, LARS_KERNELS = 3 };
 /* FusedLAMB reads gradients for their norm, writes updates beside Adam's states, reads weights and
  * updates for their norms, and reads both again to write weights. */
 enum { LAMB_PASSES = 6 };
-/* PyTorch's optimisers do each operation for all tensors in a pass of its own ("foreach"), unless they
- * are fused. SGD with momentum scales the momentum, adds the gradient and moves the weights: 2 + 3 +
- * 3 arrays. AdamW decays the weights (2), mixes the mean (3) and the squares (2 + 3), and moves the
- * weights by a quotient of both (2 + 2 + 2 + 4) (torch/optim/adam.py, _multi_tensor_adam). */
+/* PyTorch's optimisers do each operation for all tensors in a pass of its own ("foreach"), unless
+ * they are fused. SGD with momentum scales the momentum, adds the gradient and moves the weights: 2
+ * + 3 + 3 arrays. AdamW decays the weights (2), mixes the mean (3) and the squares (2 + 3), and
+ * moves the weights by a quotient of both (2 + 2 + 2 + 4) (torch/optim/adam.py,
+ * _multi_tensor_adam). */
 enum { FOREACH_COPIES = 3 };
 static const double foreach_passes[FOREACH_COPIES] = {3, 8, 20};
 
@@ -52,38 +53,6 @@ static uint32_t add_op(struct builder *b, const char *name, bool library, uint32
 			  .input_count = count,
 			  .update_of = NO_TENSOR};
 	return index;
-}
-
-/* Makes the op a product of one layer's input with its weights, or a gradient of it. */
-static void set_product(struct builder *b, uint32_t op, const struct layer *layer,
-			enum convolution_part part)
-{
-	const struct layer *input = &b->network->layers[layer->inputs[0]];
-	struct kernel_work *work = &b->ops.items[op].work;
-	double rows = b->batch, in = input->output_count, out = layer->output_count;
-	work->type = stack_product_type(b->stack, b->gpu, layer->op == LAYER_CONV);
-	if (part == CONVOLUTION_FORWARD)
-		b->ops.items[op].output_B = builder_B(b, out);
-	if (layer->op == LAYER_CONV) {
-		work->form = KERNEL_CONVOLUTION;
-		work->convolution = (struct kernel_convolution){
-			.part = part,
-			.images = b->batch,
-			.in_channels = (double)input->channels,
-			.out_channels = (double)layer->channels,
-			.in_height = (double)input->height,
-			.in_width = (double)input->width,
-			.out_height = (double)layer->height,
-			.out_width = (double)layer->width,
-			.window = {layer->window[0], layer->window[1]},
-			.stride = {layer->stride[0], layer->stride[1]},
-		};
-		return;
-	}
-	work->form = KERNEL_PRODUCT;
-	work->product = part == CONVOLUTION_FORWARD ? (struct kernel_product){rows, out, in, 1}
-			: part == CONVOLUTION_DATA  ? (struct kernel_product){rows, in, out, 1}
-						    : (struct kernel_product){in, out, rows, 1};
 }
 
 uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B)
@@ -134,6 +103,7 @@ static bool is_wide(const struct builder *b, const struct layer *layer)
 		return true;
 	case LAYER_INPUT:
 	case LAYER_CONV:
+	case LAYER_TRANSPOSED_CONV:
 	case LAYER_FC:
 	case LAYER_LINEAR:
 	case LAYER_ATTENTION:
@@ -216,26 +186,9 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 static bool is_elementwise(const struct builder *b, enum layer_op op)
 {
 	bool normalises = op == LAYER_BATCH_NORM || op == LAYER_RELU || op == LAYER_ADD;
-	return normalises ||
-	       (b->stack->fusion != FUSION_NORM && (op == LAYER_BIAS || op == LAYER_DROPOUT));
-}
-
-/* Adds the kernels that transpose input and output of a convolution on tensor cores, if images are
- * stored as NCHW. With TF32 their time is a part of the convolution's, because the library leaves
- * them out where fp32 is faster. Returns the op whose output is that of the convolution. */
-static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
-{
-	enum number_type type = stack_product_type(b->stack, b->gpu, true);
-	/* a window of 1 x 1 is a product of matrices in either layout */
-	bool plain = layer->window[0] * layer->window[1] * layer->stride[0] * layer->stride[1] == 1;
-	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV || type == NUMBER_FP32 ||
-	    plain)
-		return product;
-	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
-	if (type != NUMBER_TF32)
-		return builder_op(b, ".transpose", 2, 2 * moved_B, product);
-	b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
-	return builder_op(b, ".transpose", 2, 0, product);
+	bool other = op == LAYER_BIAS || op == LAYER_DROPOUT || op == LAYER_INSTANCE_NORM ||
+		     op == LAYER_SIGMOID || op == LAYER_SCALE;
+	return normalises || (b->stack->fusion != FUSION_NORM && other);
 }
 
 uint32_t builder_cast(struct builder *b, const char *what, double elements, uint32_t input)
@@ -243,13 +196,6 @@ uint32_t builder_cast(struct builder *b, const char *what, double elements, uint
 	if (!b->stack->autocast || b->element_B >= b->weight_B)
 		return input;
 	return builder_op(b, what, 1, elements * (b->element_B + b->weight_B), input);
-}
-
-static uint32_t product_forward(struct builder *b, const struct layer *layer, uint32_t op)
-{
-	set_product(b, op, layer, CONVOLUTION_FORWARD);
-	builder_cast(b, ".cast", layer->tensors[0], NONE);
-	return transpose(b, layer, op);
 }
 
 /* Returns the time in which a batch norm combines its statistics with those of other GPUs, in
@@ -266,6 +212,7 @@ static double norm_wait_s(const struct builder *b, const struct layer *layer)
 static bool sums(const struct builder *b, const struct layer *layer)
 {
 	return (layer->op == LAYER_BATCH_NORM && b->stack->fusion != FUSION_NORM) ||
+	       layer->op == LAYER_INSTANCE_NORM ||
 	       (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
 }
 
@@ -310,7 +257,7 @@ static void forward_layer(struct builder *b)
 	b->ops.items[*output].work.reduces = sums(b, layer);
 	b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
 	if (layer_has(layer->op, PRODUCT))
-		*output = product_forward(b, layer, *output);
+		*output = convolution_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))
 		builder_elementwise(b, *output, builder_output_B(b, b->layer));
 	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
@@ -326,7 +273,7 @@ static bool has_l2_loss(const struct builder *b, const struct layer *layer)
 	case L2_LOSS_NONE:
 		return false;
 	case L2_LOSS_NO_BATCH_NORM:
-		return layer->op != LAYER_BATCH_NORM;
+		return layer->op != LAYER_BATCH_NORM && layer->op != LAYER_INSTANCE_NORM;
 	default:
 		return true;
 	}
@@ -464,21 +411,16 @@ static double backward_B(const struct builder *b, const struct layer *layer)
 	return traffic_B(b, layer, layer_kind(layer->op)->backward);
 }
 
-/* Adds the two backward ops of convolutions and matrix products: the filter's gradient and, if
- * `data` is set, the input's gradient. */
-static void backward_product(struct builder *b, const struct layer *layer, bool data)
+/* The gradient of a channel's scale is a sum over its pixels of gradient times input. */
+static void scale_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
-	uint32_t gradient = b->gradient[b->layer];
-	double flop = 2 * layer->macs * b->batch, bytes_B = forward_B(b, layer);
-	uint32_t filter = builder_library(b, ".grad_filter", flop, bytes_B, gradient);
-	set_product(b, filter, layer, CONVOLUTION_FILTER);
-	filter = builder_cast(b, ".grad_cast", layer->tensors[0], transpose(b, layer, filter));
-	if (data) {
-		uint32_t op = builder_library(b, ".grad_data", flop, bytes_B, gradient);
-		set_product(b, op, layer, CONVOLUTION_DATA);
-		builder_receive(b, layer->inputs[0], transpose(b, layer, op));
-	}
-	builder_complete(b, filter);
+	double out_B = builder_output_B(b, b->layer);
+	uint32_t product =
+		builder_elementwise(b, builder_op(b, ".grad_gate", 1, 3 * out_B, gradient), out_B);
+	builder_receive(b, layer->inputs[1], builder_reduction(b, ".grad_sum", out_B, product));
+	builder_receive(
+		b, layer->inputs[0],
+		builder_elementwise(b, builder_op(b, ".grad", 1, 2 * out_B, gradient), out_B));
 }
 
 static void backward_layer(struct builder *b)
@@ -493,8 +435,12 @@ static void backward_layer(struct builder *b)
 	case LAYER_INPUT:
 		return;
 	case LAYER_CONV:
+	case LAYER_TRANSPOSED_CONV:
 	case LAYER_FC:
-		backward_product(b, layer, b->network->layers[layer->inputs[0]].op != LAYER_INPUT);
+		convolution_backward(b, layer, forward_B(b, layer));
+		return;
+	case LAYER_SCALE:
+		scale_backward(b, layer, gradient);
 		return;
 	case LAYER_ADD: /* the gradient passes unchanged, but in the type of each input */
 		for (size_t i = 0; i < layer->input_count; i++) {

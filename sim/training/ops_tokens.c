@@ -66,11 +66,6 @@ static const struct chain combine = CHAIN(combine_steps, 1, 1);
 
 /* ---- single ops ---- */
 
-double tokens_of(const struct layer *layer)
-{
-	return (double)layer->height * (double)layer->width;
-}
-
 uint32_t tokens_elementwise(struct builder *b, const char *what, uint32_t kernels, double read_B,
 			    double write_B, uint32_t input)
 {
@@ -312,10 +307,10 @@ static void embedding_backward(struct builder *b)
 static void positions_backward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
-	builder_complete(
-		b, builder_op(b, ".grad", 1,
-			      builder_output_B(b, b->layer) + layer->tensors[0] * b->weight_B,
-			      b->gradient[b->layer]));
+	builder_complete(b,
+			 builder_op(b, ".grad", 1,
+				    builder_output_B(b, b->layer) + layer->tensors[0] * b->weight_B,
+				    b->gradient[b->layer]));
 	builder_receive(b, layer->inputs[0], b->gradient[b->layer]);
 }
 
@@ -339,10 +334,11 @@ static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[b->layer], data;
 	if (layer->op == LAYER_LAYER_NORM) {
 		data = layer_norm(b, ".grad", 2, gradient);
-		builder_complete(b, whole_layers(b) ? data
-						    : builder_reduction(b, ".grad_weight",
-								 2 * builder_output_B(b, b->layer),
-								 gradient));
+		builder_complete(b, whole_layers(b)
+					    ? data
+					    : builder_reduction(b, ".grad_weight",
+								2 * builder_output_B(b, b->layer),
+								gradient));
 	} else {
 		data = add_chain(b, &rms_norm_grad, elements, kernels, gradient, ops);
 		builder_complete(b, whole_layers(b) ? data : ops[RMS_NORM_GRAD_WEIGHT]);
