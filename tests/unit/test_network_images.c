@@ -169,12 +169,12 @@ static void tokens_become_pixels(void)
 /* ---- shipped networks ---- */
 
 /* Parameters, gradient tensors and multiply-accumulates of convolutions and linear layers of one
- * sample, counted by PyTorch 2.11. The networks are those of torchvision 0.26 (EfficientNet,
- * DenseNet, and ResNeXt as ResNet with 32 groups), those of transformers 5.17 (rows with 0 MACs),
- * and the modules that the files name as their source. torchvision publishes 5.289, 19.342 and
- * 7.979 M parameters and 0.386, 4.394 and 2.834 GFLOPS for the first three. ELECTRA shares the
- * 23.8 M parameters of its embedding. transformers also counts 1.182 M of DPT that it never uses: a
- * residual layer of the deepest fusion, and a norm behind the last block. */
+ * sample, counted by PyTorch 2.11. Rows with 0 MACs are networks of transformers 5.17. The others
+ * are networks of torchvision 0.26 (ResNeXt is ResNet with 32 groups), or the modules that the
+ * files name as their source. torchvision publishes 5.289, 19.342 and 7.979 M parameters and
+ * 0.386, 4.394 and 2.834 GFLOPS for the first three. ELECTRA shares the 23.8 M parameters of its
+ * embedding. transformers also counts 1.182 M of DPT that it never uses: a residual layer of the
+ * deepest fusion, and a norm behind the last block. */
 static const struct {
 	const char *name;
 	double parameters, tensors, macs;
