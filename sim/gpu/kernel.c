@@ -27,6 +27,9 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define ALIGNED_LOAD_B   16.0
 #define ALIGNED_LOAD_BPS (64 * 1.5e9)
 #define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
+/* Part of the fp32 rate at which a direct convolution multiplies. An assumption: an SM of Ampere
+ * loads 32 elements and multiplies 128 in a clock cycle (CUDA C++ Programming Guide). */
+#define DIRECT_RATIO 0.25
 /* Part of its rate that a fused Winograd kernel keeps, which transforms between multiplications. */
 #define FUSED_RATIO 0.8
 /* Tile of an FFT convolution, and the frequencies of a real one. */
@@ -322,24 +325,41 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 	return best_s;
 }
 
-/* Returns the product to which a convolution is equal if its matrix is not stored in memory
- * (implicit GEMM). */
+static double groups_of(const struct kernel_convolution *c)
+{
+	return fmax(1, c->groups);
+}
+
+/* Returns the products to which a convolution is equal if its matrix is not stored in memory
+ * (implicit GEMM): one for each group. */
 static struct kernel_product implicit_product(const struct kernel_convolution *c)
 {
-	double window = (double)(c->window[0] * c->window[1]);
+	double window = (double)(c->window[0] * c->window[1]), groups = groups_of(c);
 	double outputs = c->images * c->out_height * c->out_width;
+	double in = c->in_channels / groups, out = c->out_channels / groups;
 	switch (c->part) {
 	case CONVOLUTION_DATA: /* an input takes part in window / stride outputs */
-		return (struct kernel_product){
-			c->images * c->in_height * c->in_width, c->in_channels,
-			window * c->out_channels / (double)(c->stride[0] * c->stride[1]), 1};
+		return (struct kernel_product){c->images * c->in_height * c->in_width, in,
+					       window * out / (double)(c->stride[0] * c->stride[1]),
+					       groups};
 	case CONVOLUTION_FILTER:
-		return (struct kernel_product){window * c->in_channels, c->out_channels, outputs,
-					       1};
+		return (struct kernel_product){window * in, out, outputs, groups};
 	default:
-		return (struct kernel_product){outputs, c->out_channels, window * c->in_channels,
-					       1};
+		return (struct kernel_product){outputs, out, window * in, groups};
 	}
+}
+
+/* Returns the time of a direct convolution, which libraries have for groups (cuDNN: conv2d, dgrad2d
+ * and wgrad2d_grouped_direct_kernel; PyTorch: conv_depthwise2d). CUDA cores multiply, and each
+ * multiplication loads an element. The filter's gradient sums over pixels. */
+static double direct_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
+		       const struct kernel_work *work, double bytes_s)
+{
+	const struct kernel_convolution *c = &work->convolution;
+	if (c->groups < 2)
+		return INFINITY;
+	double reads = c->part == CONVOLUTION_FILTER ? kernels->reduction_ratio : 1;
+	return overlapped(work->flop / (gpu->fp32_flops * DIRECT_RATIO), bytes_s / reads);
 }
 
 /* A convolution in another domain. Tiles of side x side outputs become `points` products, each
@@ -356,21 +376,20 @@ static double domain_s(const struct kernel_machine *machine, const struct kernel
 	const struct kernel_convolution *c = &work->convolution;
 	double tiles =
 		ceil(c->out_height / domain->side) * ceil(c->out_width / domain->side) * c->images;
-	struct kernel_product product = {tiles, c->out_channels, c->in_channels, domain->points};
+	double groups = groups_of(c), in = c->in_channels / groups, out = c->out_channels / groups;
+	double count = domain->points * groups;
+	struct kernel_product product = {tiles, out, in, count};
 	if (c->part == CONVOLUTION_DATA)
-		product = (struct kernel_product){tiles, c->in_channels, c->out_channels,
-						  domain->points};
+		product = (struct kernel_product){tiles, in, out, count};
 	if (c->part == CONVOLUTION_FILTER)
-		product = (struct kernel_product){c->in_channels, c->out_channels, tiles,
-						  domain->points};
+		product = (struct kernel_product){in, out, tiles, count};
 	double time_s = product_s(machine, product, 0) * domain->flops;
 	double bytes_B = work->bytes_B;
 	if (domain->fused)
 		time_s /= FUSED_RATIO;
 	else /* each transformed tile is written and read again */
 		bytes_B += 2 * domain->size_B * domain->points *
-			   (tiles * (c->in_channels + c->out_channels) +
-			    c->in_channels * c->out_channels);
+			   (tiles * (c->in_channels + c->out_channels) + in * c->out_channels);
 	return overlapped(time_s, bytes_B / machine->bandwidth_Bps);
 }
 
@@ -462,7 +481,7 @@ static double law_of_type_s(const struct gpu_params *gpu,
 				   bytes_s);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
-		return time_s;
+		return fmin(time_s, direct_s(gpu, kernels, work, bytes_s));
 	}
 	case KERNEL_ATTENTION:
 	case KERNEL_CUDNN_ATTENTION:

@@ -60,6 +60,7 @@ enum convolution_part { CONVOLUTION_FORWARD, CONVOLUTION_DATA, CONVOLUTION_FILTE
 struct kernel_convolution {
 	enum convolution_part part;
 	double images, in_channels, out_channels;
+	double groups; /* parts of the channels that do not mix; 0: one */
 	double in_height, in_width, out_height, out_width;
 	size_t window[2], stride[2]; /* height, width */
 	double transposed_B;         /* by kernels that run only if this one computes in TF32 */

@@ -103,6 +103,31 @@ static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 	return text;
 }
 
+/* Returns where the stack's number type is given. */
+static struct origin precision_origin(struct reader *c)
+{
+	const struct cfg_param *given = cfg_param_find(c->resolution, "stack.precision");
+	bool set = given && given->origin.file && given->origin.file[0] == '-';
+	return set ? given->origin : case_origin_of(c, "case.stack");
+}
+
+/* Reports an error if the stack computes in FP8, but the network has no layer that can: only linear
+ * layers of repeated blocks do (docs/models/kernels.md). */
+static void check_fp8(struct reader *c, const struct network *network)
+{
+	if (stack_needed_type(c->stack) != NUMBER_FP8 || !network)
+		return;
+	for (size_t i = 0; i < network->layer_count; i++)
+		if (network->layers[i].op == LAYER_LINEAR && network->layers[i].block > 0)
+			return;
+	diag_error(
+		c->diag, precision_origin(c),
+		"stack '%s' computes in fp8, but network '%s' has no linear layers in repeated "
+		"blocks, and only those have FP8 kernels (write stack.precision=fp16 or bf16, or "
+		"another case.stack)",
+		c->params->stack, network->name);
+}
+
 /* Reports an error if the stack computes in numbers that the GPU does not have. */
 static void check_numbers(struct reader *c, const struct gpu_entry *gpu)
 {
@@ -115,14 +140,12 @@ static void check_numbers(struct reader *c, const struct gpu_entry *gpu)
 	const char *name = number_type_name(type);
 	if (gpu_has(params, type) || diag_count(c->diag) > 0)
 		return;
-	const struct cfg_param *given = cfg_param_find(c->resolution, "stack.precision");
-	bool set = given && given->origin.file && given->origin.file[0] == '-';
 	const char *rate = "";
 	if (gpu_generation_has(params->generation, type))
 		rate = arena_printf(
 			arena, "; if it has %s, write the rate %s = \"... TFLOPS\" into its file",
 			name, name);
-	diag_error(c->diag, set ? given->origin : case_origin_of(c, "case.stack"),
+	diag_error(c->diag, precision_origin(c),
 		   "stack '%s' computes in %s, but GPU '%s' (%s) has only %s (write "
 		   "stack.precision=%s, or another case.stack%s)",
 		   c->params->stack, name, gpu->profile,
@@ -149,6 +172,8 @@ void case_model(struct reader *c, struct job_entry *entry, struct origin origin,
 		    strcmp(gpus[other->gpus[0]].like, like) == 0)
 			entry->efficiency = other->efficiency;
 	check_numbers(c, &gpus[entry->gpus[0]]);
+	if (diag_count(c->diag) == 0)
+		check_fp8(c, entry->network);
 	if (!entry->efficiency)
 		entry->efficiency = read_efficiency(c, &gpus[entry->gpus[0]], entry->model);
 }

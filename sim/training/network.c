@@ -30,24 +30,30 @@ bool read_size(struct network_reader *reader, const struct cfg_node *node, const
 	return true;
 }
 
-bool read_pair(struct network_reader *reader, const struct cfg_node *layer, const char *key,
-	       const char *thing, const char *name, size_t pair[2])
+bool read_sides(struct network_reader *reader, const struct cfg_node *layer, const char *key,
+		const char *thing, const char *name, size_t sides[SIDES])
 {
 	const struct cfg_node *node = cfg_child(layer, key);
+	/* reader->network is set once the image is known: an image of three sides is a volume */
+	bool volume = reader->network ? reader->network->image_depth > 1
+				      : node && cfg_count(node) == SIDES;
 	if (node == NULL)
 		return true;
 	if (!cfg_is_list(node)) {
-		if (!read_size(reader, node, thing, name, &pair[0]))
+		if (!read_size(reader, node, thing, name, &sides[0]))
 			return false;
-		pair[1] = pair[0];
+		sides[1] = sides[0];
+		sides[2] = volume ? sides[0] : 1;
 		return true;
 	}
-	if (cfg_count(node) != 2)
+	if (cfg_count(node) != (volume ? 3 : 2))
 		return diag_error(reader->diag, cfg_origin(node),
-				  "%s '%s': %s has %zu numbers (write %s = [height, width])", thing,
-				  name, key, cfg_count(node), key);
-	return read_size(reader, cfg_at(node, 0), thing, name, &pair[0]) &&
-	       read_size(reader, cfg_at(node, 1), thing, name, &pair[1]);
+				  "%s '%s': %s has %zu numbers (write %s = [%sheight, width])",
+				  thing, name, key, cfg_count(node), key, volume ? "depth, " : "");
+	sides[2] = 1;
+	return (!volume || read_size(reader, cfg_at(node, 0), thing, name, &sides[2])) &&
+	       read_size(reader, cfg_at(node, volume), thing, name, &sides[0]) &&
+	       read_size(reader, cfg_at(node, volume + 1), thing, name, &sides[1]);
 }
 
 bool read_flag(struct network_reader *reader, const struct cfg_node *layer, const char *key,
@@ -210,7 +216,7 @@ static bool read_sample(struct network_reader *reader, const struct cfg_node *gr
 	bool tokens = cfg_child(group, "sequence") || cfg_child(group, "vocabulary");
 	size_t *const fields[2][2] = {{&network->image_channels, &network->classes},
 				      {&network->sequence, &network->vocabulary}};
-	size_t image[2] = {0, 0}, before = diag_count(reader->diag);
+	size_t image[SIDES] = {0, 0, 1}, before = diag_count(reader->diag);
 	for (size_t i = 0; i < 2; i++) {
 		const char *key = (tokens ? sequences : images)[i].key;
 		const char *example = (tokens ? sequences : images)[i].example;
@@ -232,9 +238,10 @@ static bool read_sample(struct network_reader *reader, const struct cfg_node *gr
 	if (cfg_child(group, "image") == NULL)
 		diag_error(reader->diag, cfg_origin(group),
 			   "the network has no image (write image = 224)");
-	read_pair(reader, group, "image", "network", name, image);
+	read_sides(reader, group, "image", "network", name, image);
 	network->image_height = image[0];
 	network->image_width = image[1];
+	network->image_depth = image[2];
 	return diag_count(reader->diag) == before;
 }
 
@@ -276,9 +283,9 @@ static void start_layers(struct network_reader *reader, const struct network *ne
 		.channels = tokens ? 1 : network->image_channels,
 		.height = tokens ? network->sequence : network->image_height,
 		.width = tokens ? 1 : network->image_width,
+		.depth = tokens ? 1 : network->image_depth,
 	};
-	input->output_count =
-		(double)input->channels * (double)input->height * (double)input->width;
+	input->output_count = (double)input->channels * tokens_of(input);
 }
 
 static void check_classes(struct network_reader *reader, const struct network *network)
@@ -291,7 +298,9 @@ static void check_classes(struct network_reader *reader, const struct network *n
 			   "(write "
 			   "op = \"cross_entropy\", or losses for a sum of several)",
 			   line->name);
-	else if (network->sequence == 0 && last->output_count != (double)network->classes)
+	else if (network->sequence == 0 && last->op != LAYER_LOSSES &&
+		 last->channels != network->classes &&
+		 last->output_count != (double)network->classes)
 		diag_error(reader->diag, line->origin,
 			   "layer '%s': the output of the last layer has %zu x %zu x %zu elements, "
 			   "but classes is %zu (make them the same)",

@@ -3,15 +3,15 @@
  * operations (MACs), activations and memory follow from the layers.
  *
  * A file models/networks/<name>.cfg has a group `network` with name, source and `layers`. If its
- * samples are images, it has image (pixels of a side, or [height, width]), channels and classes.
+ * samples are images, it has image (pixels of a side, [height, width], or [depth, height, width] of
+ * a volume), channels and classes.
  * If they are sequences, it has sequence (tokens) and vocabulary. `layers` is a list of groups
  * such as
  *   { name = "conv1"; op = "conv"; kernel = [7, 7]; out = 64; stride = 2;
  *     pad = "same"; batch_norm = true; relu = true; from = "input"; }
  *
  * - frozen = true: only adapters (lora of an attention) are trained.
- * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax, and
- *   the ops of tokens (network_forms.h).
+ * - Ops are those of images and those of tokens (network_forms.h).
  * - A group { name = "block"; repeat = 12; layers = ( ... ); } stands for its layers, 12 times
  *   (network_reader.h).
  * - `from` is a name or a list of names of earlier layers, so there are no loops. The default is
@@ -20,8 +20,9 @@
  * - A conv or fc with batch_norm (scale = false: without gamma), bias or relu becomes several
  *   layers: "conv1", "conv1/batch_norm", "conv1/relu". So does an add with relu. In `from`,
  *   "conv1" names the last of them.
- * - kernel and stride are one number or [height, width]. pad is "same" (the default) or "valid".
- *   A global_pool is an avg_pool as large as its input.
+ * - kernel and stride are one number, [height, width], or [depth, height, width] in a network of
+ *   volumes. pad is "same" (the default) or "valid". A global_pool is an avg_pool as large as its
+ *   input.
  * docs/models/networks.md describes the rest.
  */
 #pragma once
@@ -45,6 +46,13 @@ enum layer_op {
 	LAYER_LRN,
 	LAYER_DROPOUT,
 	LAYER_SOFTMAX,
+	LAYER_TRANSPOSED_CONV,
+	LAYER_INSTANCE_NORM,
+	LAYER_SIGMOID,
+	LAYER_SCALE,    /* multiplies each channel of its first input by a value of the second */
+	LAYER_UPSAMPLE, /* interpolates pixels */
+	LAYER_PIXELS,   /* tokens become pixels */
+	LAYER_REGRESSION,
 	/* Layers of tokens: network_forms.h says how files write them. */
 	LAYER_EMBEDDING,
 	LAYER_POSITIONS,
@@ -89,6 +97,7 @@ struct layer_kind {
 const struct layer_kind *layer_kind(enum layer_op op);
 bool layer_has(enum layer_op op, enum layer_trait trait);
 
+enum { SIDES = 3 }; /* height, width, depth; the depth of images and tokens is 1 */
 enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 6, LAYER_PARTS_MAX = 3 };
 
 struct attention_shape {
@@ -104,15 +113,16 @@ struct layer {
 	enum layer_op op;
 	size_t inputs[LAYER_INPUTS_MAX]; /* indices of earlier layers */
 	size_t input_count;
-	size_t channels, height, width; /* shape of the output for one image */
-	double output_count;            /* elements of the output for one image */
-	double input_count_total;       /* elements of all inputs for one image */
-	double macs;                    /* multiply-accumulates of the forward pass for one image */
+	size_t channels, height, width, depth; /* shape of the output for one image */
+	double output_count;                   /* elements of the output for one image */
+	double input_count_total;              /* elements of all inputs for one image */
+	double macs; /* multiply-accumulates of the forward pass for one image */
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
-	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
-	size_t window[2], stride[2]; /* height and width of a conv or pool window */
-	bool frozen;                 /* its tensors are not trained */
+	size_t state_tensor_count; /* tensors without training: moving mean and variance */
+	size_t window[SIDES], stride[SIDES]; /* of a convolution or pool */
+	size_t groups; /* of a convolution: parts of the channels that do not mix */
+	bool frozen;   /* its tensors are not trained */
 	/* Linear layers: output features of the matrix products that share the input, such
 	 * as query, key and value. */
 	size_t parts[LAYER_PARTS_MAX], part_count;
@@ -129,9 +139,13 @@ struct layer {
 	double kept_B; /* bytes whose size does not depend on the data type, such as masks */
 };
 
+/* Returns the tokens or pixels of a layer's output. */
+double tokens_of(const struct layer *layer);
+
 struct network {
 	const char *name, *source;
-	size_t image_height, image_width, image_channels, classes; /* 0: samples are sequences */
+	size_t image_height, image_width, image_depth; /* 0: samples are sequences */
+	size_t image_channels, classes;
 	size_t sequence,
 		vocabulary;         /* tokens of a sample, and their kinds; 0: samples are images */
 	bool frozen;                /* only adapters are trained */

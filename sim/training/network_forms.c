@@ -21,7 +21,7 @@ struct expansion {
 	bool good;
 };
 
-enum key_type { KEY_SIZE, KEY_PAIR, KEY_FLAG, KEY_PAD, KEY_SHARE, KEY_TEXT, KEY_POSITIONS };
+enum key_type { KEY_SIZE, KEY_SIDES, KEY_FLAG, KEY_PAD, KEY_SHARE, KEY_TEXT, KEY_POSITIONS };
 
 static const struct key_row {
 	const char *name;
@@ -33,22 +33,24 @@ static const struct key_row {
 	{                                                                                          \
 #name, type, offsetof(struct line_keys, name), example                             \
 	}
-	KEY(KEY_PAIR, kernel, "[3, 3]"),  KEY(KEY_PAIR, stride, "2"),
-	KEY(KEY_PAD, pad, "\"same\""),    KEY(KEY_FLAG, batch_norm, "true"),
-	KEY(KEY_FLAG, scale, "false"),    KEY(KEY_FLAG, relu, "true"),
-	KEY(KEY_SIZE, out, "768"),        KEY(KEY_SIZE, heads, "12"),
-	KEY(KEY_SIZE, kv_heads, "8"),     KEY(KEY_SIZE, head_size, "64"),
-	KEY(KEY_SIZE, window, "128"),     KEY(KEY_SIZE, hidden, "3072"),
-	KEY(KEY_SIZE, experts, "8"),      KEY(KEY_SIZE, top, "2"),
-	KEY(KEY_SIZE, shared, "2048"),    KEY(KEY_SIZE, tokens, "1"),
-	KEY(KEY_SIZE, segments, "2"),     KEY(KEY_POSITIONS, positions, "1024"),
-	KEY(KEY_SIZE, lora, "16"),        KEY(KEY_FLAG, bias, "true"),
-	KEY(KEY_FLAG, qkv_bias, "true"),  KEY(KEY_FLAG, causal, "true"),
-	KEY(KEY_FLAG, mask, "true"),      KEY(KEY_FLAG, separate, "true"),
-	KEY(KEY_FLAG, rotary, "true"),    KEY(KEY_FLAG, qk_norm, "true"),
-	KEY(KEY_FLAG, sinks, "true"),     KEY(KEY_FLAG, dropout, "true"),
-	KEY(KEY_SHARE, share, "0.15"),    KEY(KEY_TEXT, activation, "\"gelu\""),
-	KEY(KEY_TEXT, tied, "\"embed\""),
+	KEY(KEY_SIDES, kernel, "[3, 3]"),  KEY(KEY_SIDES, stride, "2"),
+	KEY(KEY_PAD, pad, "\"same\""),     KEY(KEY_FLAG, batch_norm, "true"),
+	KEY(KEY_FLAG, scale, "false"),     KEY(KEY_FLAG, relu, "true"),
+	KEY(KEY_SIZE, out, "768"),         KEY(KEY_SIZE, heads, "12"),
+	KEY(KEY_SIZE, kv_heads, "8"),      KEY(KEY_SIZE, head_size, "64"),
+	KEY(KEY_SIZE, window, "128"),      KEY(KEY_SIZE, hidden, "3072"),
+	KEY(KEY_SIZE, experts, "8"),       KEY(KEY_SIZE, top, "2"),
+	KEY(KEY_SIZE, shared, "2048"),     KEY(KEY_SIZE, tokens, "1"),
+	KEY(KEY_SIZE, segments, "2"),      KEY(KEY_POSITIONS, positions, "1024"),
+	KEY(KEY_SIZE, lora, "16"),         KEY(KEY_FLAG, bias, "true"),
+	KEY(KEY_FLAG, qkv_bias, "true"),   KEY(KEY_FLAG, causal, "true"),
+	KEY(KEY_FLAG, mask, "true"),       KEY(KEY_FLAG, separate, "true"),
+	KEY(KEY_FLAG, rotary, "true"),     KEY(KEY_FLAG, qk_norm, "true"),
+	KEY(KEY_FLAG, sinks, "true"),      KEY(KEY_FLAG, dropout, "true"),
+	KEY(KEY_SHARE, share, "0.15"),     KEY(KEY_TEXT, activation, "\"gelu\""),
+	KEY(KEY_TEXT, tied, "\"embed\""),  KEY(KEY_SIZE, groups, "32"),
+	KEY(KEY_SIZE, factor, "2"),        KEY(KEY_FLAG, instance_norm, "true"),
+	KEY(KEY_SIDES, sides, "[24, 24]"), KEY(KEY_FLAG, flat, "true"),
 #undef KEY
 };
 enum { KEY_COUNT = sizeof key_rows / sizeof key_rows[0] };
@@ -81,21 +83,6 @@ static void push(struct expansion *x, const char *what, struct layer layer)
 	x->last = x->reader->layers.count - 1;
 }
 
-/* Appends the form's own layer, which has all inputs of the line, and the layers that the line
- * adds behind it. */
-static void plain(struct expansion *x)
-{
-	struct layer layer = {.op = x->form->layer, .input_count = x->input_count};
-	memcpy(layer.inputs, x->inputs, x->input_count * sizeof *x->inputs);
-	push(x, "", layer);
-	if (x->keys.batch_norm)
-		push(x, "batch_norm", (struct layer){.op = LAYER_BATCH_NORM});
-	if (x->keys.bias)
-		push(x, "bias", (struct layer){.op = LAYER_BIAS});
-	if (x->keys.relu)
-		push(x, "relu", (struct layer){.op = LAYER_RELU});
-}
-
 static size_t features_of(const struct expansion *x)
 {
 	return x->reader->layers.items[x->inputs[0]].channels;
@@ -117,11 +104,8 @@ static void push_activation(struct expansion *x, const char *prefix)
 	static const struct {
 		const char *name;
 		enum layer_op op;
-	} rows[] = {{"gelu", LAYER_GELU},
-		    {"gelu_new", LAYER_GELU_NEW},
-		    {"silu", LAYER_SILU},
-		    {"tanh", LAYER_TANH},
-		    {"relu", LAYER_RELU}};
+	} rows[] = {{"gelu", LAYER_GELU}, {"gelu_new", LAYER_GELU_NEW}, {"silu", LAYER_SILU},
+		    {"tanh", LAYER_TANH}, {"sigmoid", LAYER_SIGMOID},   {"relu", LAYER_RELU}};
 	const char *text = x->keys.activation;
 	if (text == NULL)
 		return;
@@ -131,10 +115,51 @@ static void push_activation(struct expansion *x, const char *prefix)
 			     (struct layer){.op = rows[i].op});
 			return;
 		}
-	complain(
-		x, "activation",
-		"activation is '%s' (write \"gelu\", \"gelu_new\", \"silu\", \"tanh\" or \"relu\")",
-		text);
+	complain(x, "activation",
+		 "activation is '%s' (write \"gelu\", \"gelu_new\", \"silu\", \"tanh\", "
+		 "\"sigmoid\" or \"relu\")",
+		 text);
+}
+
+/* Appends the form's own layer, which has all inputs of the line, and the layers that the line
+ * adds behind it. */
+static void plain(struct expansion *x)
+{
+	struct layer layer = {.op = x->form->layer, .input_count = x->input_count};
+	memcpy(layer.inputs, x->inputs, x->input_count * sizeof *x->inputs);
+	push(x, "", layer);
+	if (x->keys.batch_norm)
+		push(x, "batch_norm", (struct layer){.op = LAYER_BATCH_NORM});
+	if (x->keys.instance_norm)
+		push(x, "instance_norm", (struct layer){.op = LAYER_INSTANCE_NORM});
+	if (x->keys.bias)
+		push(x, "bias", (struct layer){.op = LAYER_BIAS});
+	if (x->keys.relu)
+		push(x, "relu", (struct layer){.op = LAYER_RELU});
+	push_activation(x, "");
+}
+
+/* Appends a fully connected layer with biases. */
+static void push_fc(struct expansion *x, const char *what, size_t out)
+{
+	x->keys.out = out;
+	push(x, what, (struct layer){.op = LAYER_FC});
+	push(x, arena_printf(x->reader->arena, "%s_bias", what), (struct layer){.op = LAYER_BIAS});
+}
+
+/* Scales the channels by numbers that two fully connected layers compute from their means (Hu et
+ * al., arXiv:1709.01507). */
+static void squeeze_excite(struct expansion *x)
+{
+	size_t input = x->inputs[0], channels = features_of(x);
+	x->spec.global = true;
+	push(x, "pool", (struct layer){.op = LAYER_AVG_POOL});
+	push_fc(x, "squeeze", x->keys.hidden);
+	push_activation(x, "");
+	push_fc(x, "excite", channels);
+	push(x, "sigmoid", (struct layer){.op = LAYER_SIGMOID});
+	push(x, "",
+	     (struct layer){.op = LAYER_SCALE, .input_count = 2, .inputs = {input, x->last}});
 }
 
 static void embedding(struct expansion *x)
@@ -367,13 +392,23 @@ static void experts(struct expansion *x)
 #define KEYS(...)  .keys = {__VA_ARGS__}
 static const struct form forms[] = {
 	{"conv", plain, LAYER_CONV, NEEDS("kernel", "out"),
-	 KEYS("stride", "pad", "batch_norm", "scale", "bias", "relu")},
-	{"fc", plain, LAYER_FC, NEEDS("out"), KEYS("batch_norm", "scale", "bias", "relu")},
+	 KEYS("stride", "pad", "groups", "batch_norm", "instance_norm", "scale", "bias", "relu",
+	      "activation")},
+	{"transposed_conv", plain, LAYER_TRANSPOSED_CONV, NEEDS("kernel", "out", "stride"),
+	 KEYS("batch_norm", "instance_norm", "scale", "bias", "relu", "activation")},
+	{"fc", plain, LAYER_FC, NEEDS("out"),
+	 KEYS("batch_norm", "scale", "bias", "relu", "activation")},
+	{"batch_norm", plain, LAYER_BATCH_NORM, KEYS("scale", "relu", "activation")},
+	{"relu", plain, LAYER_RELU, KEYS(NULL)},
+	{"squeeze_excite", squeeze_excite, LAYER_SCALE, NEEDS("hidden"), KEYS("activation")},
+	{"upsample", plain, LAYER_UPSAMPLE, NEEDS("factor")},
+	{"pixels", plain, LAYER_PIXELS, NEEDS("sides")},
+	{"regression", plain, LAYER_REGRESSION, KEYS(NULL)},
 	{"max_pool", plain, LAYER_MAX_POOL, NEEDS("kernel", "stride"), KEYS("pad")},
 	{"avg_pool", plain, LAYER_AVG_POOL, NEEDS("kernel", "stride"), KEYS("pad")},
 	{"global_pool", plain, LAYER_AVG_POOL, KEYS(NULL)},
 	{"add", plain, LAYER_ADD, .joins = true, KEYS("relu")},
-	{"concat", plain, LAYER_CONCAT, .joins = true},
+	{"concat", plain, LAYER_CONCAT, .joins = true, KEYS("flat")},
 	{"lrn", plain, LAYER_LRN, KEYS(NULL)},
 	{"dropout", plain, LAYER_DROPOUT, KEYS(NULL)},
 	{"softmax", plain, LAYER_SOFTMAX, KEYS(NULL)},
@@ -399,11 +434,12 @@ const struct form *form_read(struct network_reader *reader, const struct cfg_nod
 			     const char *name)
 {
 	const struct cfg_node *op = cfg_child(node, "op");
-	const char *text = cfg_text(op), *names[FORM_COUNT], *near;
+	const char *text = cfg_text(op), *names[FORM_COUNT], *near, *all = "";
 	for (size_t i = 0; i < FORM_COUNT; i++) {
 		if (text != NULL && strcmp(text, forms[i].op) == 0)
 			return &forms[i];
 		names[i] = forms[i].op;
+		all = arena_printf(reader->arena, "%s%s%s", all, i ? ", " : "", forms[i].op);
 	}
 	if (text == NULL) {
 		diag_error(reader->diag, op ? cfg_origin(op) : cfg_origin(node),
@@ -412,11 +448,8 @@ const struct form *form_read(struct network_reader *reader, const struct cfg_nod
 	}
 	near = diag_nearest(text, names, FORM_COUNT);
 	diag_error(reader->diag, cfg_origin(op),
-		   "layer '%s': op '%s' is unknown (%s%s%swrite conv, fc, max_pool, avg_pool, "
-		   "global_pool, add, concat, lrn, dropout or softmax; of tokens embedding, "
-		   "class_token, select, linear, layer_norm, rms_norm, attention, mlp, gated_mlp, "
-		   "experts, cross_entropy or losses)",
-		   name, text, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+		   "layer '%s': op '%s' is unknown (%s%s%swrite one of %s)", name, text,
+		   near ? "did you mean '" : "", near ? near : "", near ? "'? " : "", all);
 	return NULL;
 }
 
@@ -437,8 +470,8 @@ static void read_key(struct expansion *x, const struct key_row *row, const struc
 	case KEY_SIZE:
 		x->good &= read_size(x->reader, child, "layer", x->spec.name, field);
 		return;
-	case KEY_PAIR:
-		x->good &= read_pair(x->reader, x->node, row->name, "layer", x->spec.name, field);
+	case KEY_SIDES:
+		x->good &= read_sides(x->reader, x->node, row->name, "layer", x->spec.name, field);
 		return;
 	case KEY_PAD:
 		x->keys.pad = text != NULL && strcmp(text, "same") == 0;
@@ -494,13 +527,17 @@ static void check_norm(struct expansion *x)
 {
 	const struct cfg_node *bias = cfg_child(x->node, "bias");
 	const struct cfg_node *scale = cfg_child(x->node, "scale");
-	if (x->good && x->keys.batch_norm && x->keys.bias)
+	if (x->good && x->keys.batch_norm && x->keys.instance_norm)
+		complain(x, "instance_norm",
+			 "a layer has batch_norm or instance_norm, not both (leave one out)");
+	if (x->good && (x->keys.batch_norm || x->keys.instance_norm) && x->keys.bias)
 		x->good = diag_error(
 			x->reader->diag, cfg_origin(bias),
 			"layer '%s' has bias and batch_norm, but batch_norm includes a bias "
 			"(leave bias out)",
 			x->spec.name);
-	if (x->good && scale != NULL && !x->keys.batch_norm)
+	if (x->good && scale != NULL && !x->keys.batch_norm && !x->keys.instance_norm &&
+	    x->form->layer != LAYER_BATCH_NORM)
 		x->good = diag_error(
 			x->reader->diag, cfg_origin(scale),
 			"layer '%s' has scale but not batch_norm (write batch_norm = true or "
@@ -516,7 +553,7 @@ struct expansion *expansion_new(struct network_reader *reader, size_t index,
 	*x = (struct expansion){
 		.reader = reader,
 		.node = line->node,
-		.keys = {{1, 1}, {1, 1}, .pad = true, .scale = true},
+		.keys = {{1, 1, 1}, {1, 1, 1}, .pad = true, .scale = true, .groups = 1},
 		.spec = {.name = line->name, .origin = line->origin, .keys = &x->keys},
 		.form = form,
 		.index = index,

@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The forms of lines in a network file: the keys of each op, and the layers that a line becomes.
- * network.h has examples of layers of images. These are layers of tokens; docs/models/networks.md
- * explains each key.
+ * docs/models/networks.md explains each key. Layers of images:
+ *
+ *   { op = "conv"; kernel = 3; out = 64; stride = 2; pad = "valid"; groups = 32; batch_norm = true;
+ *     instance_norm = true; bias = true; relu = true; activation = "silu"; }
+ *   { op = "transposed_conv"; kernel = 2; out = 64; stride = 2; }      sides grow by the stride
+ *   { op = "fc"; out = 1000; bias = true; }  { op = "batch_norm"; relu = true; }  { op = "relu"; }
+ *   { op = "max_pool"; kernel = 3; stride = 2; }  { op = "avg_pool"; ... }  { op = "global_pool"; }
+ *   { op = "upsample"; factor = 2; }           sides grow by the factor
+ *   { op = "squeeze_excite"; hidden = 16; activation = "relu"; }
+ *   { op = "add"; from = ["a", "b"]; relu = true; }
+ *   { op = "concat"; from = ["a", "b"]; flat = true; }     flat: shapes may differ
+ *   { op = "lrn"; }  { op = "dropout"; }  { op = "softmax"; }
+ *   { op = "regression"; }                     a loss of each value, such as smooth L1
+ *
+ * Layers of tokens:
  *
  *   { op = "embedding"; out = 768; positions = 1024; segments = 2; }
  *   { op = "class_token"; positions = true; }      pixels become tokens, and one more is added
+ *   { op = "pixels"; sides = [24, 24]; }           tokens become pixels
  *   { op = "select"; tokens = 1; }                 the first tokens, or share = 0.15 of them
  *   { op = "linear"; out = 3072; bias = true; activation = "gelu"; }
  *   { op = "linear"; tied = "embed"; }             with the matrix of that embedding

@@ -59,9 +59,10 @@ size_t lines_find(const struct network_reader *reader, size_t index, const char 
 
 bool read_size(struct network_reader *reader, const struct cfg_node *node, const char *thing,
 	       const char *name, size_t *value);
-/* Reads [height, width], or one number for both. Without the key, pair keeps its values. */
-bool read_pair(struct network_reader *reader, const struct cfg_node *layer, const char *key,
-	       const char *thing, const char *name, size_t pair[2]);
+/* Reads [height, width], [depth, height, width] of a volume, or one number for all sides, into
+ * height, width, depth. Without the key, sides keep their values. */
+bool read_sides(struct network_reader *reader, const struct cfg_node *layer, const char *key,
+		const char *thing, const char *name, size_t sides[SIDES]);
 bool read_flag(struct network_reader *reader, const struct cfg_node *layer, const char *key,
 	       const char *name, bool *value);
 /* Appends `layer`, whose name, op, inputs and own fields are set, and derives the rest.

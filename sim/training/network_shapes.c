@@ -12,9 +12,9 @@
 /* Bytes of a token's number, of a mean or other statistic, of a mask's element. */
 static const double index_B = 8, statistic_B = 4, mask_B = 1;
 
-static double tokens_of(const struct layer *layer)
+double tokens_of(const struct layer *layer)
 {
-	return (double)layer->height * (double)layer->width;
+	return (double)layer->height * (double)layer->width * (double)layer->depth;
 }
 
 /* ---- shapes ---- */
@@ -68,7 +68,7 @@ static void derive_attention(const struct layer_spec *spec, struct layer *layer,
 static void derive_rows(struct layer *layer, size_t rows)
 {
 	layer->height = rows;
-	layer->width = 1;
+	layer->width = layer->depth = 1;
 }
 
 static bool derive_gate(struct diag *diag, const struct layer_spec *spec, struct layer *layer)
@@ -253,6 +253,16 @@ static const struct layer_kind kinds[LAYER_OP_COUNT] = {
 	[LAYER_LRN] = {"lrn", NEEDS_INPUT | LIBRARY, {0, 3}, {0, 5}},
 	[LAYER_DROPOUT] = {"dropout", 0, {0, 3}, {0, 3}},
 	[LAYER_SOFTMAX] = {"softmax", NEEDS_OUTPUT, {1, 1}, {1, 1}},
+	[LAYER_TRANSPOSED_CONV] = {"transposed_conv",
+				   NEEDS_INPUT | LIBRARY | PRODUCT,
+				   {1, 1},
+				   {0, 2}},
+	[LAYER_INSTANCE_NORM] = {"instance_norm", NEEDS_INPUT | LIBRARY, {0, 3}, {0, 5}},
+	[LAYER_SIGMOID] = {"sigmoid", NEEDS_OUTPUT | POINTWISE, {1, 1}, {0, 3}},
+	[LAYER_SCALE] = {"scale", NEEDS_INPUT, {1, 1}, {0, 2}},
+	[LAYER_UPSAMPLE] = {"upsample", 0, {1, 1}, {1, 1}},
+	[LAYER_PIXELS] = {"pixels", 0, {1, 1}, {1, 1}},
+	[LAYER_REGRESSION] = {"regression", NEEDS_INPUT, {1, 1}, {1, 1}},
 	[LAYER_EMBEDDING] = {.name = "embedding"},
 	[LAYER_POSITIONS] = {.name = "positions"},
 	[LAYER_CLASS_TOKEN] = {.name = "class_token"},
@@ -286,10 +296,21 @@ bool layer_has(enum layer_op op, enum layer_trait trait)
 	return (layer_kind(op)->traits & (unsigned)trait) != 0;
 }
 
+static void one_by_one(struct layer *layer, size_t channels)
+{
+	layer->channels = channels;
+	layer->height = layer->width = layer->depth = 1;
+}
+
+static size_t *side_of(struct layer *layer, size_t side)
+{
+	return side == 0 ? &layer->height : side == 1 ? &layer->width : &layer->depth;
+}
+
 static bool window_side(struct diag *diag, const struct layer_spec *spec, const struct layer *input,
 			size_t side, size_t *out)
 {
-	size_t in = side == 0 ? input->height : input->width;
+	size_t in = *out; /* the layer begins with its input's shape */
 	if (spec->keys->pad) {
 		*out = (in - 1) / spec->keys->stride[side] + 1;
 		return true;
@@ -308,8 +329,70 @@ static bool window_side(struct diag *diag, const struct layer_spec *spec, const 
 static bool window_shape(struct diag *diag, const struct layer_spec *spec,
 			 const struct layer *input, struct layer *layer)
 {
-	return window_side(diag, spec, input, 0, &layer->height) &&
-	       window_side(diag, spec, input, 1, &layer->width);
+	for (size_t i = 0; i < SIDES; i++)
+		if (!window_side(diag, spec, input, i, side_of(layer, i)))
+			return false;
+	return true;
+}
+
+static double window_count(const size_t sides[SIDES])
+{
+	return (double)sides[0] * (double)sides[1] * (double)sides[2];
+}
+
+static bool divides(struct diag *diag, const struct layer_spec *spec, const char *what,
+		    size_t channels)
+{
+	return channels % spec->keys->groups == 0 ||
+	       diag_error(diag, spec->origin,
+			  "layer '%s': groups is %zu, which does not divide its %zu %s channels "
+			  "(write a divisor of both numbers of channels)",
+			  spec->name, spec->keys->groups, channels, what);
+}
+
+static bool convolution_shape(struct diag *diag, const struct layer_spec *spec,
+			      const struct layer *input, struct layer *layer,
+			      double *macs_per_output)
+{
+	size_t in = input->channels, out = spec->keys->out, groups = spec->keys->groups;
+	if (!divides(diag, spec, "input", in) || !divides(diag, spec, "output", out))
+		return false;
+	layer->channels = out;
+	layer->groups = groups;
+	*macs_per_output = (double)(in / groups) * window_count(spec->keys->kernel);
+	layer_add_tensor(layer, *macs_per_output * (double)out);
+	if (layer->op == LAYER_CONV)
+		return window_shape(diag, spec, input, layer);
+	*macs_per_output /= window_count(spec->keys->stride);
+	for (size_t i = 0; i < SIDES; i++)
+		*side_of(layer, i) *= spec->keys->stride[i];
+	return true;
+}
+
+/* The second input of a scale has one value for each channel. */
+static bool scale_shape(struct diag *diag, const struct layer_spec *spec,
+			const struct layer *layers, const struct layer *layer)
+{
+	const struct layer *gates = &layers[layer->inputs[1]];
+	if (gates->output_count == (double)layer->channels && layer->input_count == 2)
+		return true;
+	return diag_error(diag, spec->origin,
+			  "layer '%s' needs two inputs, a layer of %zu channels and a layer of "
+			  "as many values, but '%s' has %g (write the name of an fc)",
+			  spec->name, layer->channels, gates->name, gates->output_count);
+}
+
+static bool pixels_shape(struct diag *diag, const struct layer_spec *spec, struct layer *layer)
+{
+	const size_t *sides = spec->keys->sides;
+	if (tokens_of(layer) != window_count(sides))
+		return diag_error(diag, spec->origin,
+				  "layer '%s' cannot arrange %g tokens in %zu x %zu pixels (write "
+				  "sides whose product is the number of tokens)",
+				  spec->name, tokens_of(layer), sides[0], sides[1]);
+	for (size_t i = 0; i < SIDES; i++)
+		*side_of(layer, i) = sides[i];
+	return true;
 }
 
 static bool add_shape(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
@@ -319,7 +402,7 @@ static bool add_shape(struct diag *diag, const struct layer_spec *spec, const st
 	for (size_t i = 1; i < layer->input_count; i++) {
 		const struct layer *other = &layers[layer->inputs[i]];
 		if (other->channels == first->channels && other->height == first->height &&
-		    other->width == first->width)
+		    other->width == first->width && other->depth == first->depth)
 			continue;
 		return diag_error(
 			diag, spec->origin,
@@ -335,9 +418,14 @@ static bool concat_shape(struct diag *diag, const struct layer_spec *spec,
 			 const struct layer *layers, struct layer *layer)
 {
 	const struct layer *first = &layers[layer->inputs[0]];
+	if (spec->keys->flat) {
+		one_by_one(layer, (size_t)layer->input_count_total);
+		return true;
+	}
 	for (size_t i = 1; i < layer->input_count; i++) {
 		const struct layer *other = &layers[layer->inputs[i]];
-		if (other->height != first->height || other->width != first->width)
+		if (other->height != first->height || other->width != first->width ||
+		    other->depth != first->depth)
 			return diag_error(
 				diag, spec->origin,
 				"layer '%s' cannot join '%s' of %zu x %zu pixels to '%s' of %zu "
@@ -350,13 +438,6 @@ static bool concat_shape(struct diag *diag, const struct layer_spec *spec,
 	return true;
 }
 
-static void one_by_one(struct layer *layer, size_t channels)
-{
-	layer->channels = channels;
-	layer->height = 1;
-	layer->width = 1;
-}
-
 /* Sets the layer's shape and tensors. Sets *macs_per_output only for layers that multiply
  * matrices. */
 static bool derive_op(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
@@ -365,21 +446,19 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	const struct layer *input = &layers[layer->inputs[0]];
 	switch (layer->op) {
 	case LAYER_CONV:
-		layer->channels = spec->keys->out;
-		*macs_per_output = (double)input->channels * (double)spec->keys->kernel[0] *
-				   (double)spec->keys->kernel[1];
-		layer_add_tensor(layer, *macs_per_output * (double)spec->keys->out);
-		return window_shape(diag, spec, input, layer);
+	case LAYER_TRANSPOSED_CONV:
+		return convolution_shape(diag, spec, input, layer, macs_per_output);
 	case LAYER_FC:
 		one_by_one(layer, spec->keys->out);
 		*macs_per_output = input->output_count;
 		layer_add_tensor(layer, *macs_per_output * (double)spec->keys->out);
 		return true;
 	case LAYER_BATCH_NORM:
+	case LAYER_INSTANCE_NORM:
 		if (spec->keys->scale)
 			layer_add_tensor(layer, (double)layer->channels);
 		layer_add_tensor(layer, (double)layer->channels);
-		layer->state_tensor_count = 2;
+		layer->state_tensor_count = layer->op == LAYER_BATCH_NORM ? 2 : 0;
 		return true;
 	case LAYER_BIAS:
 		layer_add_tensor(layer, (double)layer->channels);
@@ -399,7 +478,17 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	case LAYER_LRN:
 	case LAYER_DROPOUT:
 	case LAYER_SOFTMAX:
+	case LAYER_SIGMOID:
+	case LAYER_REGRESSION:
 		return true;
+	case LAYER_SCALE:
+		return scale_shape(diag, spec, layers, layer);
+	case LAYER_UPSAMPLE:
+		for (size_t i = 0; i < (input->depth > 1 ? SIDES : 2); i++)
+			*side_of(layer, i) *= spec->keys->factor;
+		return true;
+	case LAYER_PIXELS:
+		return pixels_shape(diag, spec, layer);
 	default:
 		FW_ASSERT(layer->op >= LAYER_EMBEDDING && layer->op < LAYER_OP_COUNT);
 		return tokens_derive(diag, spec, layers, layer, macs_per_output);
@@ -416,12 +505,12 @@ bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct
 	layer->channels = layers[layer->inputs[0]].channels;
 	layer->height = layers[layer->inputs[0]].height;
 	layer->width = layers[layer->inputs[0]].width;
+	layer->depth = layers[layer->inputs[0]].depth;
 	for (size_t i = 0; i < layer->input_count; i++)
 		layer->input_count_total += layers[layer->inputs[i]].output_count;
 	if (!derive_op(diag, spec, layers, layer, &macs_per_output))
 		return false;
-	layer->output_count =
-		(double)layer->channels * (double)layer->height * (double)layer->width;
+	layer->output_count = (double)layer->channels * tokens_of(layer);
 	layer->macs = macs_per_output * layer->output_count;
 	return true;
 }
@@ -438,7 +527,9 @@ void network_totals(struct network *network, struct layer *layers)
 {
 	network->layers = layers;
 	for (size_t i = 0; i < network->layer_count; i++)
-		network->has_tokens |= layers[i].op >= LAYER_EMBEDDING;
+		network->has_tokens |= layers[i].op >= LAYER_EMBEDDING &&
+				       layers[i].op != LAYER_LOSSES &&
+				       !layer_has(layers[i].op, POINTWISE);
 	(network->has_tokens ? tokens_keep : keep_outputs)(network, layers);
 	for (size_t i = 0; i < network->layer_count; i++) {
 		const struct layer *layer = &layers[i];

@@ -7,6 +7,7 @@
  *   pad "same"    ceil(input / stride), for each kernel
  *   pad "valid"   floor((input - kernel) / stride) + 1; the kernel must not be larger than
  *                 the input
+ * A transposed convolution has the input's side times the stride, for each kernel.
  * MACs include the products with the zeros that "same" puts around an input, as in published
  * tables.
  */
@@ -23,9 +24,10 @@ enum { LAYER_SIZE_MAX = 1000000 };
 /* The keys of a line. Without the key: 1 for sides, true for same and scale, else 0, false, NULL.
  */
 struct line_keys {
-	size_t kernel[2], stride[2]; /* height, width */
-	bool pad;                    /* it is "same" */
-	bool batch_norm, scale, relu;
+	size_t kernel[SIDES], stride[SIDES], sides[SIDES]; /* height, width, depth */
+	bool pad;                                          /* it is "same" */
+	bool batch_norm, instance_norm, scale, relu, flat;
+	size_t groups, factor;
 	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
 	size_t positions, segments, lora;
 	bool own_positions; /* `positions` is the number of tokens */

@@ -41,38 +41,6 @@ static uint32_t add_op(struct builder *b, const char *name, bool library, uint32
 	return index;
 }
 
-/* Makes the op a product of one layer's input with its weights, or a gradient of it. */
-static void set_product(struct builder *b, uint32_t op, const struct layer *layer,
-			enum convolution_part part)
-{
-	const struct layer *input = &b->network->layers[layer->inputs[0]];
-	struct kernel_work *work = &b->ops.items[op].work;
-	double rows = b->batch, in = input->output_count, out = layer->output_count;
-	work->type = stack_product_type(b->stack, b->gpu, layer->op == LAYER_CONV);
-	if (part == CONVOLUTION_FORWARD)
-		b->ops.items[op].output_B = builder_B(b, out);
-	if (layer->op == LAYER_CONV) {
-		work->form = KERNEL_CONVOLUTION;
-		work->convolution = (struct kernel_convolution){
-			.part = part,
-			.images = b->batch,
-			.in_channels = (double)input->channels,
-			.out_channels = (double)layer->channels,
-			.in_height = (double)input->height,
-			.in_width = (double)input->width,
-			.out_height = (double)layer->height,
-			.out_width = (double)layer->width,
-			.window = {layer->window[0], layer->window[1]},
-			.stride = {layer->stride[0], layer->stride[1]},
-		};
-		return;
-	}
-	work->form = KERNEL_PRODUCT;
-	work->product = part == CONVOLUTION_FORWARD ? (struct kernel_product){rows, out, in, 1}
-			: part == CONVOLUTION_DATA  ? (struct kernel_product){rows, in, out, 1}
-						    : (struct kernel_product){in, out, rows, 1};
-}
-
 uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B)
 {
 	b->ops.items[op].elementwise = true;
@@ -122,6 +90,7 @@ static bool is_wide(const struct builder *b, const struct layer *layer)
 		return true;
 	case LAYER_INPUT:
 	case LAYER_CONV:
+	case LAYER_TRANSPOSED_CONV:
 	case LAYER_FC:
 	case LAYER_LINEAR:
 	case LAYER_ATTENTION:
@@ -222,26 +191,9 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 static bool is_elementwise(const struct builder *b, enum layer_op op)
 {
 	bool normalises = op == LAYER_BATCH_NORM || op == LAYER_RELU || op == LAYER_ADD;
-	return normalises ||
-	       (b->stack->fusion != FUSION_NORM && (op == LAYER_BIAS || op == LAYER_DROPOUT));
-}
-
-/* Adds the kernels that transpose input and output of a convolution on tensor cores, if images are
- * stored as NCHW. With TF32 their time is a part of the convolution's, because the library leaves
- * them out where fp32 is faster. Returns the op whose output is that of the convolution. */
-static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
-{
-	enum number_type type = stack_product_type(b->stack, b->gpu, true);
-	/* a window of 1 x 1 is a product of matrices in either layout */
-	bool plain = layer->window[0] * layer->window[1] * layer->stride[0] * layer->stride[1] == 1;
-	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV || type == NUMBER_FP32 ||
-	    plain)
-		return product;
-	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
-	if (type != NUMBER_TF32)
-		return builder_op(b, ".transpose", 2, 2 * moved_B, product);
-	b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
-	return builder_op(b, ".transpose", 2, 0, product);
+	bool other = op == LAYER_BIAS || op == LAYER_DROPOUT || op == LAYER_INSTANCE_NORM ||
+		     op == LAYER_SIGMOID || op == LAYER_SCALE;
+	return normalises || (b->stack->fusion != FUSION_NORM && other);
 }
 
 uint32_t builder_cast(struct builder *b, const char *what, double elements, uint32_t input)
@@ -249,13 +201,6 @@ uint32_t builder_cast(struct builder *b, const char *what, double elements, uint
 	if (!b->stack->autocast || b->element_B >= b->weight_B)
 		return input;
 	return builder_op(b, what, 1, elements * (b->element_B + b->weight_B), input);
-}
-
-static uint32_t product_forward(struct builder *b, const struct layer *layer, uint32_t op)
-{
-	set_product(b, op, layer, CONVOLUTION_FORWARD);
-	builder_cast(b, ".cast", layer->tensors[0], NONE);
-	return transpose(b, layer, op);
 }
 
 /* Returns the time in which a batch norm combines its statistics with those of other GPUs, in
@@ -274,7 +219,8 @@ static bool sums(const struct builder *b, const struct layer *layer)
 	const struct stack_params *stack = b->stack;
 	return (layer->op == LAYER_BATCH_NORM && stack->fusion != FUSION_NORM &&
 		!stack->persistent_norm) ||
-	       layer->op == LAYER_MAX_POOL || (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
+	       layer->op == LAYER_INSTANCE_NORM || layer->op == LAYER_MAX_POOL ||
+	       (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
 }
 
 /* Returns true if inference engines do not compute the layer: batch norm with fixed statistics is
@@ -318,7 +264,7 @@ static void forward_layer(struct builder *b)
 	b->ops.items[*output].work.reduces = sums(b, layer);
 	b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
 	if (layer_has(layer->op, PRODUCT))
-		*output = product_forward(b, layer, *output);
+		*output = convolution_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))
 		builder_elementwise(b, *output, builder_output_B(b, b->layer));
 	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
@@ -334,7 +280,7 @@ static bool has_l2_loss(const struct builder *b, const struct layer *layer)
 	case L2_LOSS_NONE:
 		return false;
 	case L2_LOSS_NO_BATCH_NORM:
-		return layer->op != LAYER_BATCH_NORM;
+		return layer->op != LAYER_BATCH_NORM && layer->op != LAYER_INSTANCE_NORM;
 	default:
 		return true;
 	}
@@ -415,21 +361,16 @@ static double backward_B(const struct builder *b, const struct layer *layer)
 	return slowness(b, layer) * traffic_B(b, layer, layer_kind(layer->op)->backward);
 }
 
-/* Adds the two backward ops of convolutions and matrix products: the filter's gradient and, if
- * `data` is set, the input's gradient. */
-static void backward_product(struct builder *b, const struct layer *layer, bool data)
+/* The gradient of a channel's scale is a sum over its pixels of gradient times input. */
+static void scale_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
-	uint32_t gradient = b->gradient[b->layer];
-	double flop = 2 * layer->macs * b->batch, bytes_B = forward_B(b, layer);
-	uint32_t filter = builder_library(b, ".grad_filter", flop, bytes_B, gradient);
-	set_product(b, filter, layer, CONVOLUTION_FILTER);
-	filter = builder_cast(b, ".grad_cast", layer->tensors[0], transpose(b, layer, filter));
-	if (data) {
-		uint32_t op = builder_library(b, ".grad_data", flop, bytes_B, gradient);
-		set_product(b, op, layer, CONVOLUTION_DATA);
-		builder_receive(b, layer->inputs[0], transpose(b, layer, op));
-	}
-	builder_complete(b, filter);
+	double out_B = builder_output_B(b, b->layer);
+	uint32_t product =
+		builder_elementwise(b, builder_op(b, ".grad_gate", 1, 3 * out_B, gradient), out_B);
+	builder_receive(b, layer->inputs[1], builder_reduction(b, ".grad_sum", out_B, product));
+	builder_receive(
+		b, layer->inputs[0],
+		builder_elementwise(b, builder_op(b, ".grad", 1, 2 * out_B, gradient), out_B));
 }
 
 static void backward_layer(struct builder *b)
@@ -444,8 +385,12 @@ static void backward_layer(struct builder *b)
 	case LAYER_INPUT:
 		return;
 	case LAYER_CONV:
+	case LAYER_TRANSPOSED_CONV:
 	case LAYER_FC:
-		backward_product(b, layer, b->network->layers[layer->inputs[0]].op != LAYER_INPUT);
+		convolution_backward(b, layer, forward_B(b, layer));
+		return;
+	case LAYER_SCALE:
+		scale_backward(b, layer, gradient);
 		return;
 	case LAYER_ADD: /* the gradient passes unchanged, but in the type of each input */
 		for (size_t i = 0; i < layer->input_count; i++) {

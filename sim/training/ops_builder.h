@@ -66,13 +66,21 @@ double builder_inputs_B(const struct builder *b, const struct layer *layer);
  * products. */
 uint32_t builder_change(struct builder *b, const char *what, double elements, uint32_t input);
 
+/* ---- ops_convolution.c ---- */
+
+/* Makes op, which has the layer's arithmetic and bytes, its forward product. Returns the op whose
+ * output is that of the layer. */
+uint32_t convolution_forward(struct builder *b, const struct layer *layer, uint32_t op);
+/* Adds the gradients of the filter and, unless the input is the image, of the input. Each of both
+ * reads and writes bytes_B. */
+void convolution_backward(struct builder *b, const struct layer *layer, double bytes_B);
+
 /* ---- ops_tokens.c ---- */
 
 /* Writes the ops of a layer of tokens. */
 void tokens_forward(struct builder *b);
 void tokens_backward(struct builder *b);
 
-double tokens_of(const struct layer *layer);
 /* Adds element-wise kernels, which a compiler can fuse with their neighbours. */
 uint32_t tokens_elementwise(struct builder *b, const char *what, uint32_t kernels, double read_B,
 			    double write_B, uint32_t input);

@@ -77,11 +77,6 @@ static const struct chain combine = CHAIN(combine_steps, 1, 1);
 
 /* ---- single ops ---- */
 
-double tokens_of(const struct layer *layer)
-{
-	return (double)layer->height * (double)layer->width;
-}
-
 uint32_t tokens_elementwise(struct builder *b, const char *what, uint32_t kernels, double read_B,
 			    double write_B, uint32_t input)
 {

@@ -7,6 +7,14 @@
 #include "sim/training/network.h"
 #include "tests/test.h"
 
+/* Known ops, behind the first one. */
+#define OTHER_OPS                                                                                  \
+	"transposed_conv, fc, batch_norm, relu, squeeze_excite, upsample, "                        \
+	"pixels, regression, max_pool, avg_pool, global_pool, add, concat, "                       \
+	"lrn, dropout, softmax, embedding, class_token, select, linear, "                          \
+	"layer_norm, rms_norm, attention, mlp, gated_mlp, experts, "                               \
+	"cross_entropy, losses"
+
 /* Layers begin on line 3, one on each line. Each file ends with a valid layer `end`. */
 static const char before[] =
 	"network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
@@ -51,11 +59,8 @@ static void network_without_errors_is_accepted(void)
 static void unknown_ops_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conf\"; },\n",
-		"n.cfg:3: layer 'a': op 'conf' is unknown (did you mean 'conv'? write conv, fc, "
-		"max_pool, avg_pool, global_pool, add, concat, lrn, dropout or softmax; of tokens "
-		"embedding, "
-		"class_token, select, linear, layer_norm, rms_norm, attention, mlp, gated_mlp, "
-		"experts, cross_entropy or losses)");
+		"n.cfg:3: layer 'a': op 'conf' is unknown (did you mean 'conv'? write one of "
+		"conv, " OTHER_OPS ")");
 	refuses("{ name = \"a\"; },\n",
 		"n.cfg:3: layer 'a' has no op (write op = \"conv\" or another)");
 }
@@ -202,7 +207,36 @@ static void files_without_a_complete_network_are_refused(void)
 		 "has no name");
 }
 
+static void shapes_that_images_cannot_have_are_refused(void)
+{
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 3; out = 9; groups = 2; },\n",
+		"n.cfg:3: layer 'a': groups is 2, which does not divide its 3 input channels "
+		"(write "
+		"a divisor of both numbers of channels)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 3; out = 4; groups = 3; },\n",
+		"n.cfg:3: layer 'a': groups is 3, which does not divide its 4 output channels "
+		"(write "
+		"a divisor of both numbers of channels)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = [3, 3, 3]; out = 4; },\n",
+		"n.cfg:3: layer 'a': kernel has 3 numbers (write kernel = [height, width])");
+	refuses("{ name = \"a\"; op = \"pixels\"; sides = [3, 3]; },\n",
+		"n.cfg:3: layer 'a' cannot arrange 64 tokens in 3 x 3 pixels (write sides whose "
+		"product is the number of tokens)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 2; batch_norm = true; "
+		"instance_norm = true; },\n",
+		"n.cfg:3: layer 'a': a layer has batch_norm or instance_norm, not both (leave one "
+		"out)");
+	refuses("{ name = \"a\"; op = \"upsample\"; },\n",
+		"n.cfg:3: layer 'a': upsample needs factor (write factor = 2)");
+	contains(
+		"network = { name = \"n\"; image = [4, 8, 8]; channels = 3; classes = 2; source = "
+		"\"s\";\nlayers = ( { name = \"a\"; op = \"conv\"; kernel = [3, 3]; out = 2; } ); "
+		"};\n",
+		"n.cfg:2: layer 'a': kernel has 2 numbers (write kernel = [depth, height, width])");
+}
+
 static const struct test tests[] = {
+	TEST(shapes_that_images_cannot_have_are_refused),
 	TEST(network_without_errors_is_accepted),
 	TEST(unknown_ops_are_refused),
 	TEST(unknown_inputs_of_a_layer_are_refused),

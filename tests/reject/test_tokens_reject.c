@@ -7,6 +7,14 @@
 #include "sim/training/network.h"
 #include "tests/test.h"
 
+/* Known ops, behind the first one. */
+#define OTHER_OPS                                                                                  \
+	"transposed_conv, fc, batch_norm, relu, squeeze_excite, upsample, "                        \
+	"pixels, regression, max_pool, avg_pool, global_pool, add, concat, "                       \
+	"lrn, dropout, softmax, embedding, class_token, select, linear, "                          \
+	"layer_norm, rms_norm, attention, mlp, gated_mlp, experts, "                               \
+	"cross_entropy, losses"
+
 static const char head[] =
 	"network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\";\n"
 	"layers = ( { name = \"e\"; op = \"embedding\"; out = 12; positions = 16; },\n";
@@ -71,8 +79,7 @@ static void keys_that_an_op_lacks_are_refused(void)
 		"n.cfg:3: layer 'a': rms_norm has no bias (leave it out)");
 	refuses("{ name = \"a\"; op = \"mlp\"; hidden = 4; activation = \"swish\"; },\n",
 		"n.cfg:3: layer 'a': activation is 'swish' (write \"gelu\", \"gelu_new\", "
-		"\"silu\", \"tanh\" or "
-		"\"relu\")");
+		"\"silu\", \"tanh\", \"sigmoid\" or \"relu\")");
 	refuses("{ name = \"a\"; op = \"linear\"; },\n",
 		"n.cfg:3: layer 'a': linear needs out or tied (write out = 768 or tied = "
 		"\"embed\")");
@@ -111,9 +118,7 @@ static void errors_of_repeated_groups_are_reported_once(void)
 	refuses("{ name = \"b\"; repeat = 4; layers = ( { name = \"n\"; op = \"layer_norn\"; } ); "
 		"},\n",
 		"n.cfg:3: layer 'b1/n': op 'layer_norn' is unknown (did you mean 'layer_norm'? "
-		"write conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout or "
-		"softmax; of tokens embedding, class_token, select, linear, layer_norm, rms_norm, "
-		"attention, mlp, gated_mlp, experts, cross_entropy or losses)");
+		"write one of conv, " OTHER_OPS ")");
 	refuses("{ name = \"b\"; repeat = 3; layers = ( { name = \"n\"; op = \"layer_norm\"; },\n"
 		"{ name = \"n\"; op = \"layer_norm\"; } ); },\n",
 		"n.cfg:4: layer 'b1/n': another layer has this name (write a unique name)");

@@ -24,6 +24,10 @@ refused "^--stack: stack 'nemo-fp8' computes in fp8, but GPU 'a100-sxm4-80' \(am
 refused "^--stack: stack 'pytorch-amp' computes in fp16, but GPU 'k80' \(kepler\) has only fp32" --topology gce-8xk80 \
 	--stack pytorch-amp
 expect 0 '' run -q --draws 0 --topology dgx-h100 --model gpt2 --stack nemo-fp8
+images="'resnet50' has no linear layers in repeated blocks.*\\(write stack.precision=fp16 or bf16"
+refused "^--set: .*$images" --topology dgx-h100 --model resnet50 --set stack.precision=fp8
+refused "^--stack: stack 'nemo-fp8' computes in fp8, but network $images" --topology dgx-h100 --model resnet50 --stack nemo-fp8
+expect 0 '' run -q --draws 0 --topology dgx-h100 --model vit-b-16 --set stack.precision=fp8
 verdict number_types.stacks_that_need_a_type_the_gpu_lacks_are_refused
 
 default() { # STACK OPTIONS...

@@ -28,6 +28,7 @@ static void names_of_the_driver_lead_to_their_profiles(void)
 		{"NVIDIA RTX A5000", "rtx-a5000"},
 		{"NVIDIA A10", "a10"},
 		{"NVIDIA A2", "a2"},
+		{"NVIDIA A16", "a16"},
 		{"NVIDIA A10G", "a10g"},
 		{"NVIDIA GeForce RTX 2080 Ti", "rtx-2080ti"},
 		{"NVIDIA GeForce RTX 3070", "rtx-3070"},

@@ -454,9 +454,41 @@ static void fitted_efficiency_replaces_the_law(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &fitted, &work), work.flop / 1e12, 1e-12);
 }
 
+/* Two groups of 128 channels are two products with half of the columns and of k. */
+static void groups_of_a_convolution_are_products(void)
+{
+	struct kernel_work grouped = convolution_of(1, NUMBER_FP16);
+	grouped.convolution.groups = 2;
+	struct kernel_work products = {.form = KERNEL_PRODUCT,
+				       .type = NUMBER_FP16,
+				       .product = {32 * 32 * 32, 128, 128, 2}};
+	grouped.flop /= 2;
+	CHECK_NEAR(duration_s(&grouped), 2 * duration_s(&products), 1e-10);
+}
+
+/* A depthwise convolution of 9 weights: 2 x 9 x 32 x 32 x 32 x 256 flop at a quarter of the 10
+ * Tflop/s of CUDA cores take 60.4 us. The filter's gradient reads memory as a reduction does. */
+static void depthwise_convolutions_run_on_cuda_cores(void)
+{
+	struct kernel_params kernels = half;
+	kernels.reduction_ratio = 0.5;
+	struct efficiency_params law = {.law_ratio = 1, .kernels = &kernels};
+	struct gpu_params gpu = gpu_of(10);
+	struct kernel_work work = convolution_of(3, NUMBER_FP16);
+	work.convolution.groups = 256;
+	work.flop = 2.0 * 9 * 32 * 32 * 32 * 256;
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), work.flop / 2.5e12, 1e-10);
+	work.bytes_B = 0.8e12 * 50e-6;
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), both(work.flop / 2.5e12, 50e-6), 1e-10);
+	work.convolution.part = CONVOLUTION_FILTER;
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), both(work.flop / 2.5e12, 100e-6), 1e-10);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
+		TEST(groups_of_a_convolution_are_products),
+		TEST(depthwise_convolutions_run_on_cuda_cores),
 		TEST(one_wave_of_tiles_takes_their_arithmetic_and_fill),
 		TEST(small_tiles_are_limited_by_their_loads),
 		TEST(tiles_of_each_width_fit_better),
