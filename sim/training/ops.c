@@ -22,10 +22,11 @@ enum { LARS_PASSES = 2, LARS_KERNELS = 3 };
 /* FusedLAMB reads gradients for their norm, writes updates beside Adam's states, reads weights and
  * updates for their norms, and reads both again to write weights. */
 enum { LAMB_PASSES = 6 };
-/* PyTorch's optimisers do each operation for all tensors in a pass of its own ("foreach"), unless they
- * are fused. SGD with momentum scales the momentum, adds the gradient and moves the weights: 2 + 3 +
- * 3 arrays. AdamW decays the weights (2), mixes the mean (3) and the squares (2 + 3), and moves the
- * weights by a quotient of both (2 + 2 + 2 + 4) (torch/optim/adam.py, _multi_tensor_adam). */
+/* PyTorch's optimisers do each operation for all tensors in a pass of its own ("foreach"), unless
+ * they are fused. SGD with momentum scales the momentum, adds the gradient and moves the weights: 2
+ * + 3 + 3 arrays. AdamW decays the weights (2), mixes the mean (3) and the squares (2 + 3), and
+ * moves the weights by a quotient of both (2 + 2 + 2 + 4) (torch/optim/adam.py,
+ * _multi_tensor_adam). */
 enum { FOREACH_COPIES = 3 };
 static const double foreach_passes[FOREACH_COPIES] = {3, 8, 20};
 
@@ -191,7 +192,7 @@ static double mask_passes(const struct builder *b, const struct layer *layer)
 {
 	enum layer_op input = b->network->layers[layer->inputs[0]].op;
 	bool masked = b->stack->fusion == FUSION_NORM && layer->op == LAYER_RELU &&
-		      (input == LAYER_BATCH_NORM || input == LAYER_ADD);
+		      !b->stack->forward_only && (input == LAYER_BATCH_NORM || input == LAYER_ADD);
 	return masked ? 1 / (8 * b->element_B) : 0;
 }
 
@@ -208,7 +209,10 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 	const double *ratios = layer_kind(layer->op)->forward;
 	if (layer_has(layer->op, PRODUCT))
 		return traffic_B(b, layer, ratios) + weights_B(b, layer);
-	return traffic_B(b, layer, (double[]){ratios[0], ratios[1] + mask_passes(b, layer)});
+	/* with fixed statistics, batch norm need not read its input for them */
+	double saved = b->stack->forward_only && layer->op == LAYER_BATCH_NORM;
+	return traffic_B(b, layer,
+			 (double[]){ratios[0], ratios[1] + mask_passes(b, layer) - saved});
 }
 
 /* Returns true if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the
@@ -232,17 +236,20 @@ static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t
 	    plain)
 		return product;
 	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
-	if (type != NUMBER_TF32)
-		return builder_op(b, ".transpose", 2, 2 * moved_B, product);
-	b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
-	return builder_op(b, ".transpose", 2, 0, product);
+	if (type == NUMBER_TF32)
+		b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
+	product = builder_op(b, ".transpose", 2, type == NUMBER_TF32 ? 0 : 2 * moved_B, product);
+	b->ops.items[product].inner = true;
+	return product;
 }
 
 uint32_t builder_cast(struct builder *b, const char *what, double elements, uint32_t input)
 {
 	if (!b->stack->autocast || b->element_B >= b->weight_B)
 		return input;
-	return builder_op(b, what, 1, elements * (b->element_B + b->weight_B), input);
+	uint32_t op = builder_op(b, what, 1, elements * (b->element_B + b->weight_B), input);
+	b->ops.items[op].of_variables = input == NONE;
+	return op;
 }
 
 static uint32_t product_forward(struct builder *b, const struct layer *layer, uint32_t op)
@@ -265,15 +272,18 @@ static double norm_wait_s(const struct builder *b, const struct layer *layer)
  * fused norms of cuDNN keep a channel's values on the chip, and stream. */
 static bool sums(const struct builder *b, const struct layer *layer)
 {
-	return (layer->op == LAYER_BATCH_NORM && b->stack->fusion != FUSION_NORM) ||
+	return (layer->op == LAYER_BATCH_NORM && b->stack->fusion != FUSION_NORM &&
+		!b->stack->forward_only) ||
 	       (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
 }
 
-/* Returns true if inference engines do not compute the layer: batch norm with fixed statistics is
- * part of the weights before it (TensorRT, developer guide; torch.compile's freezing), and there is
- * no dropout. */
+/* Returns true if inference does not compute the layer: there is no dropout, and for inference
+ * engines batch norm with fixed statistics is part of the weights before it (TensorRT, developer
+ * guide; torch.compile's freezing). */
 static bool vanishes(const struct builder *b, const struct layer *layer)
 {
+	if (b->stack->forward_only && layer->op == LAYER_DROPOUT)
+		return true;
 	return b->stack->fusion == FUSION_INFERENCE &&
 	       (layer->op == LAYER_DROPOUT ||
 		(layer->op == LAYER_BATCH_NORM &&
@@ -313,7 +323,8 @@ static void forward_layer(struct builder *b)
 		*output = product_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))
 		builder_elementwise(b, *output, builder_output_B(b, b->layer));
-	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
+	bool averages = !b->stack->fused_averages && !b->stack->forward_only;
+	for (size_t i = 0; averages && i < layer->state_tensor_count; i++)
 		builder_elementwise(b,
 				    builder_op(b, ".moving", MOVING_AVERAGE_KERNELS,
 					       3.0 * MOVING_AVERAGE_KERNELS * channels_B, *output),
@@ -589,6 +600,23 @@ static void add_waits(struct op_graph *graph, const struct stack_params *stack)
 		backward->wait_s += stack->engine_wait_s;
 }
 
+/* Adds the ops of weight decay, of the backward pass and of the updates. Returns the op whose
+ * output the step fetches. */
+static uint32_t add_training(struct builder *b)
+{
+	uint32_t last = (uint32_t)b->network->layer_count - 1;
+	b->layer = last;
+	b->pass = PASS_UPDATE;
+	uint32_t loss = l2_loss(b, b->forward[last]);
+	decay_ops(b, true);
+	b->gradient[last] = b->forward[last];
+	b->pass = PASS_BACKWARD;
+	for (b->layer = last + 1; b->layer-- > 0;)
+		if (b->gradient[b->layer] != NONE)
+			backward_layer(b);
+	return loss;
+}
+
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
 			     const struct stack_params *stack, const struct gpu_params *gpu)
 {
@@ -609,22 +637,17 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 	number_tensors(&b);
 	for (; b.layer < layers; b.layer++)
 		forward_layer(&b);
-	b.layer = (uint32_t)layers - 1;
-	b.pass = PASS_UPDATE;
-	uint32_t loss = l2_loss(&b, b.forward[layers - 1]);
-	decay_ops(&b, true);
-	b.gradient[layers - 1] = b.forward[layers - 1];
-	b.pass = PASS_BACKWARD;
-	for (b.layer = (uint32_t)layers; b.layer-- > 0;)
-		if (b.gradient[b.layer] != NONE)
-			backward_layer(&b);
+	uint32_t loss = stack->forward_only ? b.forward[layers - 1] : add_training(&b);
 	struct op_graph graph = {.ops = b.ops.items,
 				 .count = b.ops.count,
 				 .output = b.forward[layers - 1],
 				 .loss = loss,
 				 .tensors = b.tensors,
-				 .tensor_count = b.tensor_count};
-	if (stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE)
+				 .tensor_count = stack->forward_only ? 0 : b.tensor_count};
+	/* cuDNN computes batch norm with ReLU only in training (cudnnBatchNormalizationForward*) */
+	bool fuses = stack->fusion != FUSION_NONE &&
+		     !(stack->fusion == FUSION_NORM && stack->forward_only);
+	if (stack->xla_clusters_count > 0 || fuses)
 		graph = op_graph_fuse(arena, &graph, (enum stack_fusion)stack->fusion);
 	group_updates((struct op *)graph.ops, graph.count, stack);
 	add_waits(&graph, stack);

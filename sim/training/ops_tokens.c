@@ -179,6 +179,8 @@ static uint32_t add_fused(struct builder *b, const char *what, double flop, doub
 static uint32_t add_dropout(struct builder *b, const char *what, double read_B, double write_B,
 			    uint32_t input)
 {
+	if (b->stack->forward_only)
+		return input;
 	if (whole_layers(b))
 		return builder_op(b, what, 1, read_B + write_B, input);
 	return tokens_elementwise(b, what, 1, read_B, write_B, input);
@@ -312,10 +314,10 @@ static void embedding_backward(struct builder *b)
 static void positions_backward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
-	builder_complete(
-		b, builder_op(b, ".grad", 1,
-			      builder_output_B(b, b->layer) + layer->tensors[0] * b->weight_B,
-			      b->gradient[b->layer]));
+	builder_complete(b,
+			 builder_op(b, ".grad", 1,
+				    builder_output_B(b, b->layer) + layer->tensors[0] * b->weight_B,
+				    b->gradient[b->layer]));
 	builder_receive(b, layer->inputs[0], b->gradient[b->layer]);
 }
 
@@ -339,10 +341,11 @@ static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[b->layer], data;
 	if (layer->op == LAYER_LAYER_NORM) {
 		data = layer_norm(b, ".grad", 2, gradient);
-		builder_complete(b, whole_layers(b) ? data
-						    : builder_reduction(b, ".grad_weight",
-								 2 * builder_output_B(b, b->layer),
-								 gradient));
+		builder_complete(b, whole_layers(b)
+					    ? data
+					    : builder_reduction(b, ".grad_weight",
+								2 * builder_output_B(b, b->layer),
+								gradient));
 	} else {
 		data = add_chain(b, &rms_norm_grad, elements, kernels, gradient, ops);
 		builder_complete(b, whole_layers(b) ? data : ops[RMS_NORM_GRAD_WEIGHT]);
