@@ -38,6 +38,8 @@ void case_kernel_client(struct reader *c, struct job_entry *client);
 /* Finds the group `stack` of the stack's file (case_stack.c). The file's group `input` sets
  * input parameters from then on. Returns NULL after an error. */
 const struct cfg_node *case_find_stack(struct reader *c);
+/* Returns true if the GPUs of a job exchange gradients or have stages of a network. */
+bool case_job_shares(const struct reader *c);
 void case_read_stack(struct reader *c, const struct cfg_node *node);
 
 /* Returns the path of a file that a key names. In the case file it is relative to the folder of

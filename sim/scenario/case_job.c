@@ -111,6 +111,14 @@ void case_jobs_want(struct reader *c)
 			   c->jobs[0].name, c->params->gpus_count);
 }
 
+bool case_job_shares(const struct reader *c)
+{
+	bool several = c->params->gpus_count > 1 || case_has_plan(c);
+	for (size_t i = 0; i < c->job_count; i++)
+		several |= c->jobs[i].gpu_count > 1;
+	return several;
+}
+
 /* ---- places ---- */
 
 /* Returns the guest of that host whose name is `name`, or in a cluster ends in ".name". With ""

@@ -324,7 +324,8 @@ struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_
 		.fabric = w->system.fabric,
 		.name = entry->name,
 		.program = use->program,
-		.ahead = framework_at((size_t)entry->stack->framework)->ahead,
+		.ahead = framework_at((size_t)entry->stack->framework)->ahead &&
+			 !entry->stack->sync_on_finish,
 		.poller_ratio = stack_poller_ratio(entry->stack,
 						   guest_alone_s(w->system.guests[entry->guests[0]],
 								 w->scenario->driver.query_s)),

@@ -18,9 +18,30 @@ static const char *const fusion_names[] = {"none", "norm", "layer", "all", "infe
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
 		    "framework whose executor issues the ops"),
-	COST_ASSUMED(struct stack_params, dispatch_s, QUANTITY_TIME, 0, 1, "5 us",
-		     "executor's host work for an op, at the reference clock",
-		     "assumption: a few microseconds for each op, as framework profiles show"),
+	COST_ASSUMED(
+		struct stack_params, dispatch_s, QUANTITY_TIME, 0, 1, "5 us",
+		"host work of an operator besides its driver calls (dispatcher, allocator and, in "
+		"eager PyTorch, Python of its module), at the reference clock",
+		"assumption: a few microseconds for each op, as framework profiles show"),
+	COST_SOURCED(struct stack_params, autograd_ratio, QUANTITY_RATIO, 0, 100, "1",
+		     "host work of an operator of the backward pass, divided by stack.dispatch; "
+		     "what its forward operator does to record it is included",
+		     "TensorFlow's executor issues both passes alike; the stacks of eager PyTorch "
+		     "state what was measured"),
+	COST_SOURCED(struct stack_params, update_ratio, QUANTITY_RATIO, 0, 100, "1",
+		     "host work to update a tensor and to reset its gradient, divided by "
+		     "stack.dispatch",
+		     "TensorFlow has an operator for each tensor; the stacks of PyTorch state what "
+		     "was measured"),
+	COST_SOURCED(
+		struct stack_params, variable_s, QUANTITY_TIME, 0, 1, "0 us",
+		"host work of a step for each variable that it passes to compiled code, at the "
+		"reference clock",
+		"only compiled steps have arguments; the stacks with XLA state it"),
+	PARAM_BOOL(struct stack_params, forward_only, "false",
+		   "whether a step is only a forward pass, as in an evaluation loop: there is no "
+		   "dropout, and batch norm uses its moving averages",
+		   "training unless the case says otherwise"),
 	COST_ASSUMED(struct stack_params, calls_per_library_op_count, QUANTITY_COUNT, 0, 100, "3",
 		     "calls of a cuDNN or cuBLAS op besides its launches (descriptors, workspace "
 		     "size, set stream)",
@@ -41,10 +62,11 @@ static const struct param_row stack_rows[] = {
 	PARAM_NUMBER(struct stack_params, poll_sleep_s, QUANTITY_TIME, 0, 1, "10 us",
 		     "sleep of the poller between two rounds while an event is pending",
 		     "TensorFlow gpu_event_mgr.cc: polling_active_delay_usecs"),
-	PARAM_BOOL(struct stack_params, sync_on_finish, "false",
-		   "whether TensorFlow synchronises the GPU at the end of a step; otherwise the "
-		   "poller finds the event behind the updates",
-		   "direct_session.cc: TF_SYNC_ON_FINISH, which tf_cnn_benchmarks sets to 0"),
+	PARAM_BOOL(
+		struct stack_params, sync_on_finish, "false",
+		"whether the host waits for the GPU at the end of a step; otherwise TensorFlow's "
+		"poller finds the event behind the updates, and PyTorch does not wait",
+		"direct_session.cc: TF_SYNC_ON_FINISH, which tf_cnn_benchmarks sets to 0"),
 	PARAM_BOOL(struct stack_params, real_input, "false",
 		   "whether each step copies its input to the GPU",
 		   "tf_cnn_benchmarks without --data_dir makes input on the GPU"),
@@ -192,6 +214,9 @@ enum number_type stack_product_type(const struct stack_params *stack, const stru
 double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
 {
 	double element_B = stack_element_B(stack);
+	if (stack->forward_only)
+		return network_forward_B(network, batch, element_B, stack->workspace_B,
+					 stack->fused_attention);
 	/* Autocast casts each gradient to fp32, and the optimiser takes it so. */
 	double wider_B = stack->autocast && element_B < 4 ? 4 - element_B : 0;
 	if (stack->master_weights) /* both gradients exist when one is converted */

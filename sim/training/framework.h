@@ -19,13 +19,14 @@
 /* The rows in framework.c describe each field. */
 struct stack_params {
 	int framework; /* index into the frameworks */
-	double dispatch_s, calls_per_library_op_count, calls_per_launch_count;
+	double dispatch_s, autograd_ratio, update_ratio, variable_s;
+	double calls_per_library_op_count, calls_per_launch_count;
 	/* Further calls for each launch, by kind (stack_calls.def). Fractions are spread evenly. */
 #define STACK_CALL(field, kind, help, source) double field;
 #include "sim/training/stack_calls.def"
 #undef STACK_CALL
 	int l2_loss; /* enum l2_loss */
-	bool poller;
+	bool forward_only, poller;
 	double poll_sleep_s;
 	bool sync_on_finish, real_input, pinned_input;
 	double events_per_step_count, session_s, optimiser_copies_count;
@@ -92,6 +93,7 @@ struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
 	bool ahead; /* the host issues the next step without waiting for the GPU */
+	bool pool;  /* other threads issue the ops that need only variables */
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);
 };

@@ -79,13 +79,31 @@ static void extend_graph(struct issuer *issuer, double duration_s, const char *l
 	launch->in_graph = true;
 }
 
+void issue_begin(struct issuer *issuer, const struct network *network)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < network->layer_count; i++)
+		count += network->layers[i].tensor_count + network->layers[i].state_tensor_count;
+	issue_item(issuer, ITEM_THINK)->work_s =
+		issuer->stack->session_s + (double)count * issuer->stack->variable_s;
+}
+
+/* Returns the host work of the operator itself, without its calls. */
+static double operator_s(const struct stack_params *stack, const struct op *op)
+{
+	if (op->inner || (op->of_variables && framework_at((size_t)stack->framework)->pool))
+		return 0;
+	if (op->update_of != NO_TENSOR)
+		return stack->dispatch_s * stack->update_ratio;
+	return stack->dispatch_s * (op->pass == PASS_BACKWARD ? stack->autograd_ratio : 1);
+}
+
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 {
 	if (!gradients_before(issuer, op))
 		return;
 	const struct stack_params *stack = issuer->stack;
-	if (op->kernels == 0 && op->update_of != NO_TENSOR)
-		return; /* another update has its work */
+	double work_s = operator_s(stack, op);
 	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
 			    op->wait_s / fmax(1, op->kernels);
 	if (stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE) {
@@ -97,8 +115,10 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		}
 		issuer->graph_begun = op->kernels > 0;
 	}
-	if (stack->dispatch_s > 0)
-		issue_item(issuer, ITEM_THINK)->work_s = stack->dispatch_s;
+	if (work_s > 0)
+		issue_item(issuer, ITEM_THINK)->work_s = work_s;
+	if (op->kernels == 0 && op->update_of != NO_TENSOR)
+		return; /* the kernels of another update have its work */
 	if (op->library)
 		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count,
 			      op->name);

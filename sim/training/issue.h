@@ -39,6 +39,8 @@ struct issuer {
 struct item *issue_item(struct issuer *issuer, enum item_kind kind);
 /* Appends a call and returns it. */
 struct cuda_call *issue_call(struct issuer *issuer, enum call_kind kind, uint16_t stream);
+/* Appends the host work at the begin of a step, also for the network's variables. */
+void issue_begin(struct issuer *issuer, const struct network *network);
 /* Appends the executor's work for an op, its library calls, and its launches with their
  * calls. */
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream);

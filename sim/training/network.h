@@ -183,3 +183,7 @@ double network_model_flop(const struct network *network);
  * - workspace_B. */
 double network_memory_B(const struct network *network, size_t batch, double element_B,
 			double optimiser_copies_count, double workspace_B, bool fused_attention);
+/* Returns the GPU memory of a forward pass in bytes: variables in fp32, a cast copy of them if
+ * element_B is less than 4, inputs and output of the largest layer, and workspace_B. */
+double network_forward_B(const struct network *network, size_t batch, double element_B,
+			 double workspace_B, bool fused_attention);

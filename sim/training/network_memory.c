@@ -39,19 +39,38 @@ static double activations_B(const struct network *network, double element_B, boo
 					 : network->scores_count * element_B + network->scores_B);
 }
 
+/* Returns the bytes of the largest pair of gradients that one sample's backward pass holds. */
+static double largest_pair_B(const struct network *network, double element_B, bool fused_attention)
+{
+	double largest_B = 0;
+	for (size_t i = 1; i < network->layer_count; i++) {
+		double size_B =
+			layer_gradients_B(network, &network->layers[i], element_B, fused_attention);
+		if (size_B > largest_B)
+			largest_B = size_B;
+	}
+	return largest_B;
+}
+
+double network_forward_B(const struct network *network, size_t batch, double element_B,
+			 double workspace_B, bool fused_attention)
+{
+	double cast_B = element_B < variable_element_B ? element_B : 0;
+	/* inputs and output of a layer are as large as their gradients */
+	return network->parameters_count * (variable_element_B + cast_B) +
+	       (double)batch * largest_pair_B(network, element_B, fused_attention) + workspace_B;
+}
+
 double network_memory_B(const struct network *network, size_t batch, double element_B,
 			double optimiser_copies_count, double workspace_B, bool fused_attention)
 {
 	double parameters_count = network->parameters_count - network->frozen_count;
-	double pair_B = 0, state_count = 0;
+	double pair_B = largest_pair_B(network, element_B, fused_attention), state_count = 0;
 	double variables_B, gradients_B, images_B;
 	bool cast = element_B < variable_element_B;
 	FW_ASSERT(batch > 0 && element_B > 0 && optimiser_copies_count >= 0 && workspace_B >= 0);
 	for (size_t i = 1; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
-		double size_B = layer_gradients_B(network, layer, element_B, fused_attention);
-		if (size_B > pair_B)
-			pair_B = size_B;
 		state_count += (double)layer->state_tensor_count * (double)layer->channels;
 	}
 	variables_B = (parameters_count * (1 + optimiser_copies_count) + state_count) *

@@ -154,7 +154,7 @@ static double mask_passes(const struct builder *b, const struct layer *layer)
 {
 	enum layer_op input = b->network->layers[layer->inputs[0]].op;
 	bool masked = b->stack->fusion == FUSION_NORM && layer->op == LAYER_RELU &&
-		      (input == LAYER_BATCH_NORM || input == LAYER_ADD);
+		      !b->stack->forward_only && (input == LAYER_BATCH_NORM || input == LAYER_ADD);
 	return masked ? 1 / (8 * b->element_B) : 0;
 }
 
@@ -172,7 +172,8 @@ static double slowness(const struct builder *b, const struct layer *layer)
 {
 	const struct stack_params *stack = b->stack;
 	bool own = layer->op == LAYER_BATCH_NORM && stack->precision == PRECISION_BF16 &&
-		   stack->layout == LAYOUT_NCHW && stack->fusion == FUSION_NONE;
+		   stack->layout == LAYOUT_NCHW && stack->fusion == FUSION_NONE &&
+		   !stack->forward_only;
 	return own ? 2.3 : 1;
 }
 
@@ -182,8 +183,11 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 	const double *ratios = layer_kind(layer->op)->forward;
 	if (layer_has(layer->op, PRODUCT))
 		return traffic_B(b, layer, ratios) + weights_B(b, layer);
+	/* with fixed statistics, batch norm need not read its input for them */
+	double saved = b->stack->forward_only && layer->op == LAYER_BATCH_NORM;
 	return slowness(b, layer) *
-	       traffic_B(b, layer, (double[]){ratios[0], ratios[1] + mask_passes(b, layer)});
+	       traffic_B(b, layer,
+			 (double[]){ratios[0], ratios[1] + mask_passes(b, layer) - saved});
 }
 
 /* Returns true if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the
@@ -200,7 +204,9 @@ uint32_t builder_cast(struct builder *b, const char *what, double elements, uint
 {
 	if (!b->stack->autocast || b->element_B >= b->weight_B)
 		return input;
-	return builder_op(b, what, 1, elements * (b->element_B + b->weight_B), input);
+	uint32_t op = builder_op(b, what, 1, elements * (b->element_B + b->weight_B), input);
+	b->ops.items[op].of_variables = input == NONE;
+	return op;
 }
 
 /* Returns the time in which a batch norm combines its statistics with those of other GPUs, in
@@ -218,16 +224,18 @@ static bool sums(const struct builder *b, const struct layer *layer)
 {
 	const struct stack_params *stack = b->stack;
 	return (layer->op == LAYER_BATCH_NORM && stack->fusion != FUSION_NORM &&
-		!stack->persistent_norm) ||
+		!stack->persistent_norm && !stack->forward_only) ||
 	       layer->op == LAYER_INSTANCE_NORM || layer->op == LAYER_MAX_POOL ||
 	       (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
 }
 
-/* Returns true if inference engines do not compute the layer: batch norm with fixed statistics is
- * part of the weights before it (TensorRT, developer guide; torch.compile's freezing), and there is
- * no dropout. */
+/* Returns true if inference does not compute the layer: there is no dropout, and for inference
+ * engines batch norm with fixed statistics is part of the weights before it (TensorRT, developer
+ * guide; torch.compile's freezing). */
 static bool vanishes(const struct builder *b, const struct layer *layer)
 {
+	if (b->stack->forward_only && layer->op == LAYER_DROPOUT)
+		return true;
 	return b->stack->fusion == FUSION_INFERENCE &&
 	       (layer->op == LAYER_DROPOUT ||
 		(layer->op == LAYER_BATCH_NORM &&
@@ -267,7 +275,8 @@ static void forward_layer(struct builder *b)
 		*output = convolution_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))
 		builder_elementwise(b, *output, builder_output_B(b, b->layer));
-	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
+	bool averages = !b->stack->fused_averages && !b->stack->forward_only;
+	for (size_t i = 0; averages && i < layer->state_tensor_count; i++)
 		builder_elementwise(b,
 				    builder_op(b, ".moving", MOVING_AVERAGE_KERNELS,
 					       3.0 * MOVING_AVERAGE_KERNELS * channels_B, *output),
@@ -459,6 +468,23 @@ static void add_waits(struct op_graph *graph, const struct stack_params *stack)
 		backward->wait_s += stack->engine_wait_s;
 }
 
+/* Adds the ops of weight decay, of the backward pass and of the updates. Returns the op whose
+ * output the step fetches. */
+static uint32_t add_training(struct builder *b)
+{
+	uint32_t last = (uint32_t)b->network->layer_count - 1;
+	b->layer = last;
+	b->pass = PASS_UPDATE;
+	uint32_t loss = l2_loss(b, b->forward[last]);
+	decay_ops(b, true);
+	b->gradient[last] = b->forward[last];
+	b->pass = PASS_BACKWARD;
+	for (b->layer = last + 1; b->layer-- > 0;)
+		if (b->gradient[b->layer] != NONE)
+			backward_layer(b);
+	return loss;
+}
+
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
 			     const struct stack_params *stack, const struct gpu_params *gpu)
 {
@@ -479,22 +505,17 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 	number_tensors(&b);
 	for (; b.layer < layers; b.layer++)
 		forward_layer(&b);
-	b.layer = (uint32_t)layers - 1;
-	b.pass = PASS_UPDATE;
-	uint32_t loss = l2_loss(&b, b.forward[layers - 1]);
-	decay_ops(&b, true);
-	b.gradient[layers - 1] = b.forward[layers - 1];
-	b.pass = PASS_BACKWARD;
-	for (b.layer = (uint32_t)layers; b.layer-- > 0;)
-		if (b.gradient[b.layer] != NONE)
-			backward_layer(&b);
+	uint32_t loss = stack->forward_only ? b.forward[layers - 1] : add_training(&b);
 	struct op_graph graph = {.ops = b.ops.items,
 				 .count = b.ops.count,
 				 .output = b.forward[layers - 1],
 				 .loss = loss,
 				 .tensors = b.tensors,
-				 .tensor_count = b.tensor_count};
-	if (stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE)
+				 .tensor_count = stack->forward_only ? 0 : b.tensor_count};
+	/* cuDNN computes batch norm with ReLU only in training (cudnnBatchNormalizationForward*) */
+	bool fuses = stack->fusion != FUSION_NONE &&
+		     !(stack->fusion == FUSION_NORM && stack->forward_only);
+	if (stack->xla_clusters_count > 0 || fuses)
 		graph = op_graph_fuse(arena, &graph, (enum stack_fusion)stack->fusion);
 	builder_group_updates((struct op *)graph.ops, graph.count, stack);
 	add_waits(&graph, stack);

@@ -46,6 +46,8 @@ struct op {
 	bool elementwise;        /* XLA can fuse it with its neighbours */
 	bool pointwise;          /* inference engines can compute it in the kernel of a product */
 	bool weights;            /* computes only gradients of weights */
+	bool inner;              /* its kernels belong to the operator before it */
+	bool of_variables;       /* casts a weight, so it can run when the step begins */
 	uint32_t kernels;        /* number of launches */
 	struct kernel_work work; /* work of each kernel */
 	double wait_s;           /* time in which its kernel waits for other GPUs */

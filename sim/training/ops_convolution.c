@@ -69,10 +69,11 @@ static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t
 	    plain)
 		return product;
 	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
-	if (type != NUMBER_TF32)
-		return builder_op(b, ".transpose", 2, 2 * moved_B, product);
-	b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
-	return builder_op(b, ".transpose", 2, 0, product);
+	if (type == NUMBER_TF32)
+		b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
+	product = builder_op(b, ".transpose", 2, type == NUMBER_TF32 ? 0 : 2 * moved_B, product);
+	b->ops.items[product].inner = true;
+	return product;
 }
 
 uint32_t convolution_forward(struct builder *b, const struct layer *layer, uint32_t op)

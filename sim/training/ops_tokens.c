@@ -185,6 +185,8 @@ static uint32_t add_fused(struct builder *b, const char *what, double flop, doub
 static uint32_t add_dropout(struct builder *b, const char *what, double read_B, double write_B,
 			    uint32_t input)
 {
+	if (b->stack->forward_only)
+		return input;
 	if (whole_layers(b))
 		return builder_op(b, what, 1, read_B + write_B, input);
 	return tokens_elementwise(b, what, 1, read_B, write_B, input);
@@ -216,11 +218,31 @@ static uint32_t add_transposes(struct builder *b, const char *what, uint32_t ker
 	return whole_layers(b) ? input : builder_op(b, what, kernels, 2 * moved_B, input);
 }
 
+/* Returns the lengths and heads of attention without backward. */
+static struct kernel_attention block_attention(const struct builder *b, const struct layer *layer,
+					       const struct attention_work *w)
+{
+	const struct attention_shape *shape = &layer->attention;
+	return (struct kernel_attention){.sequences = b->batch,
+					 .queries = w->tokens,
+					 .keys = w->tokens,
+					 .heads = (double)shape->heads,
+					 .kv_heads = (double)shape->kv_heads,
+					 .head_size = w->size,
+					 .window = (double)shape->window,
+					 .element_B = b->element_B,
+					 .causal = shape->causal};
+}
+
 static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	struct attention_work w = attention_of(b, layer);
-	if (b->stack->fused_attention)
-		return add_fused(b, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
+	if (b->stack->fused_attention) {
+		input = add_fused(b, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
+		if (b->stack->forward_only)
+			b->ops.items[input].work.attention = block_attention(b, layer, &w);
+		return input;
+	}
 	input = add_transposes(b, ".transpose", 3, w.q_B + 2 * w.kv_B, input);
 	input = add_scores(b, ".scores", &w, input);
 	input = tokens_elementwise(b, ".scale", 1, w.pair_B, w.pair_B, input);

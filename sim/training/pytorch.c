@@ -22,10 +22,13 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	struct issuer main_thread = issuer_new(arena, spec, EVENT_CALLS), input = main_thread;
 	const struct gradients_first first = {STREAM_COUNT, EVENT_COUNT, SIGNAL_COUNT};
 	gradients_begin(&main_thread, &graph, &first);
-	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
+	issue_begin(&main_thread, spec->network);
 	for (size_t i = 0; i < graph.count; i++)
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
 	gradients_end(&main_thread);
+	/* the mark at the end of a rank's step is its last item */
+	if (stack->sync_on_finish && (!main_thread.gradients || main_thread.spreads))
+		issue_call(&main_thread, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
 	if (stack->real_input) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC,

@@ -82,14 +82,14 @@ static void issue_extra(struct issuer *issuer, size_t op, size_t op_count, uint3
 }
 
 /* Sets the number of extra records. */
-static struct call_thread executor_thread(struct issuer *issuer, const struct op_graph *graph,
-					  uint32_t *extra)
+static struct call_thread executor_thread(struct issuer *issuer, const struct network *network,
+					  const struct op_graph *graph, uint32_t *extra)
 {
 	const uint32_t *order = breadth_first(issuer->arena, graph);
 	const struct gradients_first first = {STREAM_COUNT, EVENT_EXTRA + EXTRA_EVENTS,
 					      SIGNAL_COUNT};
 	gradients_begin(issuer, graph, &first);
-	issue_item(issuer, ITEM_THINK)->work_s = issuer->stack->session_s;
+	issue_begin(issuer, network);
 	for (size_t i = 0; i < graph->count; i++) {
 		issue_op(issuer, &graph->ops[order[i]], COMPUTE);
 		issue_extra(issuer, i, graph->count, extra);
@@ -133,7 +133,7 @@ static const struct program *program(struct arena *arena, const struct step_spec
 		op_graph_new(arena, spec->network, spec->batch, spec->stack, spec->gpu);
 	struct issuer executor = issuer_new(arena, spec, EVENT_CALLS), input = executor;
 	uint32_t extra = 0;
-	struct call_thread threads[2] = {executor_thread(&executor, &graph, &extra)};
+	struct call_thread threads[2] = {executor_thread(&executor, spec->network, &graph, &extra)};
 	if (spec->stack->real_input)
 		threads[1] = input_thread(&input, spec->network, spec->batch);
 	return issue_program(
@@ -149,5 +149,6 @@ const struct framework framework_tensorflow_1 = {
 	.name = "tensorflow-1",
 	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, one session.run for "
 		"each step",
+	.pool = true,
 	.program = program,
 };

@@ -515,11 +515,12 @@ static void baseline_of_a_program_has_its_batch_and_a_whole_gpu(void)
 		"case = { name = \"one GPU\"; topology = \"gpu-pool\"; runtime = "
 		"\"asynchronous\";\n"
 		"transport = \"tcp\"; model = \"resnet50\"; gpu = \"gpu1\"; fraction = 0.5;\n"
-		"clients = ( { name = \"one\"; program = \"client1\"; batch = 4; },\n"
+		"clients = ( { name = \"one\"; program = \"client1\"; batch = 64; },\n"
 		"{ name = \"two\"; program = \"client2\"; batch = 32; } ); };\n";
-	static const struct settings local = {
-		{"case.topology=gpu-pool", "case.model=resnet50", "case.gpu=gpu1"}};
-	static const char *const batches[] = {"case.batch=4", "case.batch=32"};
+	static const struct settings local = {{"case.topology=gpu-pool", "case.model=resnet50",
+					       "case.gpu=gpu1", "stack.dispatch=5 us",
+					       "stack.autograd=1"}};
+	static const char *const batches[] = {"case.batch=64", "case.batch=32"};
 	struct arena *arena = arena_new();
 	struct point point = point_of_text(arena, text, sizeof text - 1, NULL);
 	for (size_t i = 0; i < 2 && !point.failed; i++) {

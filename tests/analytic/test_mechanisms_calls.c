@@ -183,7 +183,7 @@ static void remote_pytorch_takes_as_long_as_the_calls_that_wait(void)
 	static const struct settings pytorch = {
 		{"case.model=resnet50", "case.stack=pytorch", "case.topology=vm-p100-vmxnet3",
 		 "gpu.gpu0.profile=h100-sxm5", "case.program=client", "case.server=server",
-		 "case.transport=tcp", "case.batch=1"}};
+		 "case.transport=tcp", "case.batch=1", "stack.dispatch=5 us", "stack.autograd=1"}};
 	static const char synchronous[] = "case.runtime=synchronous",
 			  asynchronous[] = "case.runtime=asynchronous",
 			  batched[] = "case.runtime=batched",

@@ -241,6 +241,8 @@ static double step_in_own_guest(const char *gpus, const char *programs)
 		{"case.exchange=ddp", {"test", 1}},
 		{"case.runtime=synchronous", {"test", 1}},
 		{"case.transport=shm", {"test", 1}},
+		{"stack.dispatch=5 us", {"test", 1}},
+		{"stack.autograd=1", {"test", 1}},
 		{gpus, {"test", 1}},
 		{programs, {"test", 1}},
 	};

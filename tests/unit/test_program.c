@@ -56,6 +56,8 @@ static struct stack_params stack_of(const char *framework)
 {
 	return (struct stack_params){.framework = (int)framework_of(framework),
 				     .dispatch_s = 5e-6,
+				     .autograd_ratio = 1,
+				     .update_ratio = 1,
 				     .calls_per_library_op_count = 3,
 				     .calls_per_launch_count = 1,
 				     .l2_loss = L2_LOSS_ALL,

@@ -23,6 +23,8 @@ static struct stack_params stack_of(const char *framework)
 {
 	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
 				     .dispatch_s = 5e-6,
+				     .autograd_ratio = 1,
+				     .update_ratio = 1,
 				     .session_s = 300e-6,
 				     .calls_per_launch_count = 1,
 				     .poller = true,

@@ -51,6 +51,8 @@ static const struct program *modelled(struct arena *arena, const char *framework
 {
 	static const struct efficiency_params efficiency = {.peak_ratio = 1};
 	struct stack_params stack = {.dispatch_s = 5e-6,
+				     .autograd_ratio = 1,
+				     .update_ratio = 1,
 				     .calls_per_library_op_count = 3,
 				     .calls_per_launch_count = 1,
 				     .l2_loss = L2_LOSS_NONE,

@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Host time of a framework: a step of a tiny network, whose operators are so slow that the host is
+# the limit, follows by hand from the numbers of its operators.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+
+cat > "$scratch.cfg" <<'EOF'
+network = {
+	name = "tiny"; source = "made up"; image = 4; channels = 2; classes = 3;
+	layers = (
+		{ name = "one"; op = "fc"; out = 8; bias = true; relu = true; },
+		{ name = "drop"; op = "dropout"; },
+		{ name = "two"; op = "fc"; out = 3; },
+		{ name = "loss"; op = "softmax"; }
+	);
+};
+EOF
+# An operator takes 10 ms at 2.4 GHz; driver calls take microseconds.
+tiny() {
+	farwire run --topology dgx-h100 --gpus 1 --model "$scratch.cfg" --batch 4 --draws 0 --quiet --format csv \
+		--set 'host.*.turbo=false' --set 'host.*.clock=2.4 GHz' --set 'stack.dispatch=10 ms' \
+		--set 'stack.session=1 ms' --set stack.sync_on_finish=true "$@"
+}
+# takes MILLISECONDS [TOLERANCE]: the step time of the last prediction
+takes() {
+	sed 's/"[^"]*"/text/g' "$scratch.out" | awk -F, -v wanted="$1" -v slack="${2:-1}" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") column = i }
+		NR == 2 { off = 1000 * $column - wanted; exit !(off >= 0 && off < slack) }' ||
+		complain "the step does not take $1 ms: $(cat "$scratch.out" "$scratch.err")"
+}
+
+# Forward: two products, bias, ReLU, dropout, loss. Backward: loss, dropout, ReLU, bias, the gradients
+# of two weights and of one input. Updates: two weights and a bias. 6 + 7 x 3 + 3 x 0.5 operators.
+tiny --stack pytorch --set stack.autograd=3 --set stack.update=0.5
+takes 286
+# Many tensors share a kernel of the optimiser, but not the host's time for them.
+tiny --stack pytorch --set stack.autograd=3 --set stack.update=0.5 --set stack.update_tensors=8
+takes 286
+# The transposes of a convolution belong to its operator, and TensorFlow's passes cost alike.
+tiny --stack tf-2
+takes 161
+verdict 'framework_host.a_step_takes_the_time_of_its_operators'
+
+# No dropout: five operators.
+tiny --stack pytorch --set stack.forward_only=true
+takes 51
+# Two weights and a bias are arguments of compiled code.
+tiny --stack tf-2 --set stack.forward_only=true --set 'stack.variable=4 ms'
+takes 63
+verdict 'framework_host.a_forward_pass_has_only_forward_operators'
+
+# Autocast casts two weights and the gradients of both. In TensorFlow, other threads issue the casts of weights.
+tiny --stack pytorch-amp --set stack.forward_only=true
+takes 71
+tiny --stack tf-1.15-ngc-amp --set stack.forward_only=true
+takes 51
+verdict 'framework_host.other_threads_of_tensorflow_cast_the_weights'
+
+# A step takes the time of the host up to some batch, and then that of the GPU.
+resnet() {
+	farwire run --topology dgx1-v100 --gpus 1 --model resnet50_v15 --stack pytorch --draws 0 --quiet --format csv \
+		--set stack.forward_only=true --set stack.sync_on_finish=true "$@"
+	sed 's/"[^"]*"/text/g' "$scratch.out" | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") column = i }
+		NR == 2 { print $column }' >> "$scratch.steps"
+}
+: > "$scratch.steps"
+for batch in 1 2 32 64; do
+	resnet --batch "$batch"
+done
+awk '{ s[NR] = $1 } END { exit !(s[2] / s[1] < 1.02 && s[3] / s[2] > 3 && s[4] / s[3] > 1.8) }' "$scratch.steps" ||
+	complain "steps of 1, 2, 32 and 64 images: $(cat "$scratch.steps")"
+verdict 'framework_host.a_batch_sweep_goes_from_the_host_to_the_gpu'
+
+# refused TEXT OPTIONS...
+refused() {
+	text=$1
+	shift
+	farwire run --topology dgx-h100 --model resnet50_v15 --batch 1 --stack pytorch "$@"
+	[ "$code" = 2 ] || complain "$*: ended with $code"
+	grep -q -- "$text" "$scratch.err" || complain "$*: $(cat "$scratch.err")"
+}
+refused 'is a forward pass on one GPU' --gpus 8 --set stack.forward_only=true
+refused 'serve to the case or stack.forward_only' --gpus 1 --set stack.fusion=inference
+refused 'stack.autograd' --gpus 1 --set stack.autograd=-1
+verdict 'framework_host.refuses_a_forward_pass_that_exchanges_gradients'
