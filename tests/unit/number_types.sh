@@ -49,13 +49,13 @@ farwire run --topology dgx1-p100 --draws 0 --format json
 shows '"case.stack".*"pytorch".*chosen by auto'
 verdict number_types.the_default_stack_has_a_type_of_the_gpus
 
-# The tensor cores of a GeForce have fp32's rate in TF32 (82.6 TFLOPS), so TF32 gains nothing, and no kernel is slower
-# with it. Only the smallest times of the two transposes of a convolution may remain.
+# The tensor cores of a GeForce have fp32's rate in TF32 (82.6 TFLOPS), so TF32 gains hardly anything, and no kernel is
+# slower with it. Only the smallest times of the two transposes of a convolution may remain.
 images() {
 	expect 0 '' run -q --draws 0 --topology workstation-2 --stack pytorch --batch 64 --set "stack.tf32=$1"
 	sed -n '1s/.*: \([0-9.]*\) images.*/\1/p' "$scratch.out"
 }
-echo "$(images none) $(images convolutions)" | awk '{ exit !($2 > 0.97 * $1 && $2 <= $1) }' ||
+echo "$(images none) $(images convolutions)" | awk '{ exit !($2 > 0.97 * $1 && $2 <= 1.03 * $1) }' ||
 	complain "TF32 on a GeForce: $(images none) images/s without, $(images convolutions) with it"
 verdict number_types.tf32_does_not_slow_down_a_geforce
 
