@@ -22,7 +22,7 @@ static inline double scale_of(const struct cfg_param *param)
 	if (strcmp(param->path, "serve.rate") == 0) /* requests/s */
 		return 0.5;
 	if (row->kind != PARAM_KIND_NUMBER || strncmp(param->path, "link.", 5) == 0 ||
-	    strstr(row->field, "clock_Hz"))
+	    (strstr(row->field, "clock_Hz") && strncmp(param->path, "gpu.", 4) != 0))
 		return 1;
 	switch (row->quantity) {
 	case QUANTITY_TIME:
@@ -31,6 +31,7 @@ static inline double scale_of(const struct cfg_param *param)
 	case QUANTITY_RATE:
 	case QUANTITY_FREQUENCY:
 	case QUANTITY_FLOP_RATE:
+	case QUANTITY_POWER:
 		return 0.5;
 	default:
 		return 1;

@@ -71,10 +71,15 @@ static struct solve_answer evaluate_one(struct solver *s, double x, bool with)
 static const struct usual {
 	enum quantity quantity;
 	double low, high;
-} usual[] = {{QUANTITY_TIME, 1e-7, 1},        {QUANTITY_RATIO, 1e-6, 1},
-	     {QUANTITY_BYTES, 1024, 1e12},    {QUANTITY_RATE, 1e6, 1e12},
-	     {QUANTITY_FREQUENCY, 1e2, 1e10}, {QUANTITY_FLOP_RATE, 1e9, 1e16},
-	     {QUANTITY_FLOP, 1e6, 1e15},      {QUANTITY_TIME_PER_BYTE, 1e-12, 1e-7}};
+} usual[] = {{QUANTITY_TIME, 1e-7, 1},
+	     {QUANTITY_RATIO, 1e-6, 1},
+	     {QUANTITY_BYTES, 1024, 1e12},
+	     {QUANTITY_RATE, 1e6, 1e12},
+	     {QUANTITY_FREQUENCY, 1e2, 1e10},
+	     {QUANTITY_FLOP_RATE, 1e9, 1e16},
+	     {QUANTITY_FLOP, 1e6, 1e15},
+	     {QUANTITY_POWER, 10, 1e4},
+	     {QUANTITY_TIME_PER_BYTE, 1e-12, 1e-7}};
 
 static const double RANGE_FACTOR = 1000, WHOLE_FACTOR = 8;
 

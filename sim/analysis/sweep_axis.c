@@ -30,9 +30,9 @@ static bool any_quantity(struct arena *arena, const char *text, enum quantity *q
 			 double *value)
 {
 	static const enum quantity order[] = {
-		QUANTITY_COUNT,     QUANTITY_RATIO, QUANTITY_TIME,
-		QUANTITY_BYTES,     QUANTITY_RATE,  QUANTITY_FREQUENCY,
-		QUANTITY_FLOP_RATE, QUANTITY_FLOP,  QUANTITY_TIME_PER_BYTE};
+		QUANTITY_COUNT, QUANTITY_RATIO,        QUANTITY_TIME,      QUANTITY_BYTES,
+		QUANTITY_RATE,  QUANTITY_FREQUENCY,    QUANTITY_FLOP_RATE, QUANTITY_FLOP,
+		QUANTITY_POWER, QUANTITY_TIME_PER_BYTE};
 	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
 		if (!quantity_parse(arena, order[i], text, value)) {
 			*quantity = order[i];

@@ -8,8 +8,8 @@
 
 static bool is_unit(const char *word)
 {
-	static const char *const units[] = {"s",  "B",     "Bps",   "flop", "flops",
-					    "Hz", "ratio", "count", "spB"};
+	static const char *const units[] = {"s",     "W",  "B",     "Bps",   "flop",
+					    "flops", "Hz", "ratio", "count", "spB"};
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
 		if (strcmp(word, units[i]) == 0)
 			return true;

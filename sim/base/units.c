@@ -58,6 +58,7 @@ static const struct unit_name units[] = {
 	{QUANTITY_FLOP_RATE, "flop/s", 1, 1, LARGE},
 	{QUANTITY_FLOP, "flop", 1, 1, LARGE},
 	{QUANTITY_FLOP, "FLOP", 1, 1, LARGE},
+	{QUANTITY_POWER, "W", 1, 1, LARGE},
 };
 
 struct quantity_kind {
@@ -73,6 +74,7 @@ static const struct quantity_kind kinds[] = {
 	[QUANTITY_FREQUENCY] = {"a frequency", "Hz", "1.5 GHz"},
 	[QUANTITY_FLOP_RATE] = {"an arithmetic rate", "FLOP/s", "9.5 TFLOP/s"},
 	[QUANTITY_FLOP] = {"a number of operations", "flop", "7.7 Gflop"},
+	[QUANTITY_POWER] = {"a power", "W", "300 W"},
 	[QUANTITY_TIME_PER_BYTE] = {"a time per byte", "s/B", "0.4 ns/B"},
 };
 
@@ -340,6 +342,7 @@ char *quantity_format_like(struct arena *arena, enum quantity quantity, double v
 	case QUANTITY_FREQUENCY:
 	case QUANTITY_FLOP_RATE:
 	case QUANTITY_FLOP:
+	case QUANTITY_POWER:
 		break;
 	}
 	return format_stepped(arena, LARGE, value, like, kinds[quantity].unit);

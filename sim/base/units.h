@@ -25,6 +25,7 @@ enum quantity {
 	QUANTITY_FREQUENCY,     /* Hz: "Hz" "kHz" "MHz" "GHz", "1/s" */
 	QUANTITY_FLOP_RATE,     /* flop/s: "GFLOPS" "TFLOPS" "TFLOP/s" */
 	QUANTITY_FLOP,          /* flop: "kflop" "Mflop" "Gflop" "Tflop" */
+	QUANTITY_POWER,         /* W: "W" "kW" */
 	QUANTITY_TIME_PER_BYTE, /* s/B: "ns/B", "us/KiB", "us/MB" */
 };
 

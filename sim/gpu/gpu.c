@@ -37,8 +37,8 @@ static const struct param_row gpu_rows[] = {
 	PARAM_NUMBER(struct gpu_params, boost_clock_Hz, QUANTITY_FREQUENCY, 0, 1e10, "0 GHz",
 		     "highest clock of the SMs, for checks of the other values; 0 means unknown",
 		     "the GPU's data sheet"),
-	PARAM_NUMBER(struct gpu_params, power_count, QUANTITY_COUNT, 0, 1e5, "0",
-		     "power limit of the board in W; 0 means enough for its boost clock",
+	PARAM_NUMBER(struct gpu_params, power_W, QUANTITY_POWER, 0, 1e5, "0 W",
+		     "power limit of the board; 0 means enough for its boost clock",
 		     "the GPU's data sheet"),
 	PARAM_WHOLE(struct gpu_params, memory_bus_count, 0, 1e5, "0",
 		    "width of the memory bus in bits, for checks of the memory bandwidth; 0 means "

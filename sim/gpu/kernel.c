@@ -22,11 +22,12 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define QUERY_ROWS     128.0
 #define QUERY_ROWS_MIN 16.0
 #define KEY_BLOCK      128.0
-/* Rate at which an SM loads elements that do not begin at multiples of 16 bytes: fewer bytes in
- * each load of a thread. 64 bytes a clock cycle at 1.5 GHz (CUDA C++ Programming Guide). */
-#define ALIGNED_LOAD_B   16.0
-#define ALIGNED_LOAD_BPS (64 * 1.5e9)
-#define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
+/* An SM loads at most 64 bytes in a clock cycle (CUDA C++ Programming Guide), and fewer if elements
+ * do not begin at multiples of 16 bytes, because each load of a thread has fewer bytes. */
+#define ALIGNED_LOAD_B  16.0
+#define CYCLE_LOAD_B    64.0
+#define USUAL_CLOCK_HZ  1.5e9
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 /* Part of the fp32 rate at which a direct convolution multiplies. An assumption: an SM of Ampere
  * loads 32 elements and multiplies 128 in a clock cycle (CUDA C++ Programming Guide). */
 #define DIRECT_RATIO 0.25
@@ -208,8 +209,8 @@ struct kernel_machine {
 static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels)
 {
 	double needed_W = gpu_generation_facts(gpu->generation)->power_W * gpu->fp16_flops / 1e12;
-	return gpu->power_count > 0 && needed_W > 0
-		       ? pow(gpu->power_count / needed_W, kernels->power_exponent_count)
+	return gpu->power_W > 0 && needed_W > 0
+		       ? pow(gpu->power_W / needed_W, kernels->power_exponent_count)
 		       : 1;
 }
 
@@ -242,7 +243,9 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		ratio *= KEPLER_CORE_RATIO;
 	double misaligned_Bps = INFINITY, one_B = work->aligned_count * element_B[type];
 	if (one_B > 0 && one_B < ALIGNED_LOAD_B)
-		misaligned_Bps = ALIGNED_LOAD_BPS * one_B / ALIGNED_LOAD_B;
+		misaligned_Bps = CYCLE_LOAD_B *
+				 (gpu->boost_clock_Hz > 0 ? gpu->boost_clock_Hz : USUAL_CLOCK_HZ) *
+				 one_B / ALIGNED_LOAD_B;
 	return (struct kernel_machine){
 		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio * clock_ratio /
 			      gpu->multiprocessors_count,
