@@ -128,7 +128,7 @@ struct layer {
 	size_t parts[LAYER_PARTS_MAX], part_count;
 	size_t experts;    /* matrices of which each token uses one; 0: a single matrix */
 	size_t expert_top; /* experts, route, dispatch and combine: rows of each token */
-	size_t tied_to;    /* the embedding whose matrix a linear layer uses; 0: its own */
+	size_t tied_to;    /* the embedding or conv whose weights the layer uses; 0: its own */
 	size_t block;      /* number of the innermost repetition that holds the layer; 0: none */
 	struct attention_shape attention; /* only for attention, rotary and qk_norm */
 	double scores_count; /* attention: query-key pairs of all heads, including masked pairs */

@@ -121,19 +121,38 @@ static void push_activation(struct expansion *x, const char *prefix)
 		 text);
 }
 
+/* Returns the earlier layer with that op whose weights the line shares; 0 after an error. */
+static size_t tied_layer(struct expansion *x, enum layer_op op)
+{
+	const struct network_reader *reader = x->reader;
+	const char *kind = layer_kind(op)->name;
+	size_t line = lines_find(reader, x->index, x->keys.tied);
+	if (line != NO_LINE && line < x->index && !reader->lines[line].broken)
+		for (size_t i = reader->lines[line].last; i > 0; i--)
+			if (strcmp(reader->layers.items[i].name, reader->lines[line].name) == 0 &&
+			    reader->layers.items[i].op == op)
+				return i;
+	complain(x, "tied",
+		 "tied '%s' is not an earlier %s (write the name of a layer with op = \"%s\")",
+		 x->keys.tied, kind, kind);
+	return 0;
+}
+
 /* Appends the form's own layer, which has all inputs of the line, and the layers that the line
  * adds behind it. */
 static void plain(struct expansion *x)
 {
 	struct layer layer = {.op = x->form->layer, .input_count = x->input_count};
 	memcpy(layer.inputs, x->inputs, x->input_count * sizeof *x->inputs);
+	if (x->keys.tied != NULL)
+		layer.tied_to = tied_layer(x, LAYER_CONV);
 	push(x, "", layer);
 	if (x->keys.batch_norm)
 		push(x, "batch_norm", (struct layer){.op = LAYER_BATCH_NORM});
 	if (x->keys.instance_norm)
 		push(x, "instance_norm", (struct layer){.op = LAYER_INSTANCE_NORM});
 	if (x->keys.bias)
-		push(x, "bias", (struct layer){.op = LAYER_BIAS});
+		push(x, "bias", (struct layer){.op = LAYER_BIAS, .tied_to = layer.tied_to});
 	if (x->keys.relu)
 		push(x, "relu", (struct layer){.op = LAYER_RELU});
 	push_activation(x, "");
@@ -211,23 +230,6 @@ static void select_tokens(struct expansion *x)
 	push(x, "", (struct layer){.op = LAYER_SELECT});
 }
 
-/* Returns the layer of the embedding whose matrix a linear layer shares; 0 after an error. */
-static size_t tied_layer(struct expansion *x)
-{
-	const struct network_reader *reader = x->reader;
-	size_t line = lines_find(reader, x->index, x->keys.tied);
-	if (line != NO_LINE && line < x->index && !reader->lines[line].broken)
-		for (size_t i = reader->lines[line].last; i > 0; i--)
-			if (strcmp(reader->layers.items[i].name, reader->lines[line].name) == 0 &&
-			    reader->layers.items[i].op == LAYER_EMBEDDING)
-				return i;
-	complain(x, "tied",
-		 "tied '%s' is not an earlier embedding (write the name of a layer "
-		 "with op = \"embedding\")",
-		 x->keys.tied);
-	return 0;
-}
-
 static void linear(struct expansion *x)
 {
 	struct layer layer = {.op = LAYER_LINEAR, .part_count = 1, .parts = {x->keys.out}};
@@ -236,7 +238,7 @@ static void linear(struct expansion *x)
 		return;
 	}
 	if (x->keys.tied != NULL) {
-		layer.tied_to = tied_layer(x);
+		layer.tied_to = tied_layer(x, LAYER_EMBEDDING);
 		layer.parts[0] = x->reader->network->vocabulary;
 		if (x->good && x->reader->layers.items[layer.tied_to].channels != features_of(x))
 			complain(x, "tied",
@@ -393,7 +395,7 @@ static void experts(struct expansion *x)
 static const struct form forms[] = {
 	{"conv", plain, LAYER_CONV, NEEDS("kernel", "out"),
 	 KEYS("stride", "pad", "groups", "batch_norm", "instance_norm", "scale", "bias", "relu",
-	      "activation")},
+	      "activation", "tied")},
 	{"transposed_conv", plain, LAYER_TRANSPOSED_CONV, NEEDS("kernel", "out", "stride"),
 	 KEYS("batch_norm", "instance_norm", "scale", "bias", "relu", "activation")},
 	{"fc", plain, LAYER_FC, NEEDS("out"),

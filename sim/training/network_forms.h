@@ -3,7 +3,8 @@
  * docs/models/networks.md explains each key. Layers of images:
  *
  *   { op = "conv"; kernel = 3; out = 64; stride = 2; pad = "valid"; groups = 32; batch_norm = true;
- *     instance_norm = true; bias = true; relu = true; activation = "silu"; }
+ *     instance_norm = true; bias = true; relu = true; activation = "silu";
+ *     tied = "a"; }                          with the weights and biases of the conv "a"
  *   { op = "transposed_conv"; kernel = 2; out = 64; stride = 2; }      sides grow by the stride
  *   { op = "fc"; out = 1000; bias = true; }  { op = "batch_norm"; relu = true; }  { op = "relu"; }
  *   { op = "max_pool"; kernel = 3; stride = 2; }  { op = "avg_pool"; ... }  { op = "global_pool"; }

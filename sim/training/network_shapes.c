@@ -351,16 +351,24 @@ static bool divides(struct diag *diag, const struct layer_spec *spec, const char
 }
 
 static bool convolution_shape(struct diag *diag, const struct layer_spec *spec,
-			      const struct layer *input, struct layer *layer,
+			      const struct layer *layers, struct layer *layer,
 			      double *macs_per_output)
 {
+	const struct layer *input = &layers[layer->inputs[0]], *owner = &layers[layer->tied_to];
 	size_t in = input->channels, out = spec->keys->out, groups = spec->keys->groups;
 	if (!divides(diag, spec, "input", in) || !divides(diag, spec, "output", out))
 		return false;
 	layer->channels = out;
 	layer->groups = groups;
 	*macs_per_output = (double)(in / groups) * window_count(spec->keys->kernel);
-	layer_add_tensor(layer, *macs_per_output * (double)out);
+	double weights = *macs_per_output * (double)out;
+	if (layer->tied_to == 0)
+		layer_add_tensor(layer, weights);
+	else if (owner->tensors[0] != weights)
+		return diag_error(
+			diag, spec->origin,
+			"layer '%s' needs %g weights, but '%s' has %g (make them the same)",
+			spec->name, weights, owner->name, owner->tensors[0]);
 	if (layer->op == LAYER_CONV)
 		return window_shape(diag, spec, input, layer);
 	*macs_per_output /= window_count(spec->keys->stride);
@@ -447,7 +455,7 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	switch (layer->op) {
 	case LAYER_CONV:
 	case LAYER_TRANSPOSED_CONV:
-		return convolution_shape(diag, spec, input, layer, macs_per_output);
+		return convolution_shape(diag, spec, layers, layer, macs_per_output);
 	case LAYER_FC:
 		one_by_one(layer, spec->keys->out);
 		*macs_per_output = input->output_count;
@@ -461,7 +469,8 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 		layer->state_tensor_count = layer->op == LAYER_BATCH_NORM ? 2 : 0;
 		return true;
 	case LAYER_BIAS:
-		layer_add_tensor(layer, (double)layer->channels);
+		if (layer->tied_to == 0)
+			layer_add_tensor(layer, (double)layer->channels);
 		return true;
 	case LAYER_MAX_POOL:
 	case LAYER_AVG_POOL:

@@ -105,11 +105,6 @@ static bool is_wide(const struct builder *b, const struct layer *layer)
 	return false;
 }
 
-static double weights_B(const struct builder *b, const struct layer *layer)
-{
-	return layer->tensor_count ? layer->tensors[0] * b->element_B : 0;
-}
-
 const struct layer *builder_layer(const struct builder *b)
 {
 	return &b->network->layers[b->layer];
@@ -182,7 +177,7 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 {
 	const double *ratios = layer_kind(layer->op)->forward;
 	if (layer_has(layer->op, PRODUCT))
-		return traffic_B(b, layer, ratios) + weights_B(b, layer);
+		return traffic_B(b, layer, ratios) + convolution_weights(b, layer) * b->element_B;
 	/* with fixed statistics, batch norm need not read its input for them */
 	double saved = b->stack->forward_only && layer->op == LAYER_BATCH_NORM;
 	return slowness(b, layer) *

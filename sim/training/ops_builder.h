@@ -17,8 +17,8 @@ struct builder {
 	VEC(struct op) ops;
 	uint32_t *forward;      /* by layer: the op that computes its output */
 	uint32_t *gradient;     /* by layer: the op that computes the gradient of its output */
-	uint32_t *tied;         /* by layer: the op that computes the gradient of its matrix
-				   in a linear layer that shares it, or NONE */
+	uint32_t *tied;         /* by layer: the op that computes the gradient of its weights
+				   in the layers that share them, or NONE */
 	uint32_t *decay;        /* by trainable tensor: the op w * decay, or NONE */
 	uint32_t *first_tensor; /* by layer: index of its first trainable tensor */
 	bool *wide;             /* by layer: its output is fp32, although products are not */
@@ -68,6 +68,8 @@ uint32_t builder_change(struct builder *b, const char *what, double elements, ui
 
 /* ---- ops_convolution.c ---- */
 
+/* Returns the number of the layer's weights, which another layer may own. */
+double convolution_weights(const struct builder *b, const struct layer *layer);
 /* Makes op, which has the layer's arithmetic and bytes, its forward product. Returns the op whose
  * output is that of the layer. */
 uint32_t convolution_forward(struct builder *b, const struct layer *layer, uint32_t op);

@@ -76,10 +76,29 @@ static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t
 	return product;
 }
 
+double convolution_weights(const struct builder *b, const struct layer *layer)
+{
+	return (layer->tied_to ? &b->network->layers[layer->tied_to] : layer)->tensors[0];
+}
+
+/* Adds the gradient of the weights to that of layers that share them. The owner, whose gradient is
+ * the last one in backward, completes it. */
+static uint32_t share(struct builder *b, const struct layer *layer, uint32_t filter)
+{
+	size_t owner = layer->tied_to ? layer->tied_to : b->layer;
+	uint32_t other = b->tied[owner];
+	if (other != NONE)
+		filter = builder_sum(b, owner, filter, other,
+				     convolution_weights(b, layer) * b->weight_B);
+	b->tied[owner] = filter;
+	return filter;
+}
+
 uint32_t convolution_forward(struct builder *b, const struct layer *layer, uint32_t op)
 {
 	set_product(b, op, layer, CONVOLUTION_FORWARD);
-	builder_cast(b, ".cast", layer->tensors[0], NONE);
+	if (layer->tied_to == 0)
+		builder_cast(b, ".cast", layer->tensors[0], NONE);
 	return transpose(b, layer, op);
 }
 
@@ -90,7 +109,9 @@ void convolution_backward(struct builder *b, const struct layer *layer, double b
 	double flop = 2 * layer->macs * b->batch;
 	uint32_t filter = builder_library(b, ".grad_filter", flop, bytes_B, gradient);
 	set_product(b, filter, layer, CONVOLUTION_FILTER);
-	filter = builder_cast(b, ".grad_cast", layer->tensors[0], transpose(b, layer, filter));
+	filter = builder_cast(b, ".grad_cast", convolution_weights(b, layer),
+			      transpose(b, layer, filter));
+	filter = share(b, layer, filter);
 	if (data) {
 		uint32_t op = builder_library(b, ".grad_data", flop, bytes_B, gradient);
 		set_product(b, op, layer, CONVOLUTION_DATA);

@@ -226,6 +226,13 @@ static void shapes_that_images_cannot_have_are_refused(void)
 		"instance_norm = true; },\n",
 		"n.cfg:3: layer 'a': a layer has batch_norm or instance_norm, not both (leave one "
 		"out)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; },\n"
+		"{ name = \"b\"; op = \"conv\"; kernel = 1; out = 4; tied = \"a\"; },\n",
+		"n.cfg:4: layer 'b' needs 16 weights, but 'a' has 12 (make them the same)");
+	refuses("{ name = \"b\"; op = \"conv\"; kernel = 1; out = 4; tied = \"a\"; },\n",
+		"n.cfg:3: layer 'b': tied 'a' is not an earlier conv (write the name of a layer "
+		"with "
+		"op = \"conv\")");
 	refuses("{ name = \"a\"; op = \"upsample\"; },\n",
 		"n.cfg:3: layer 'a': upsample needs factor (write factor = 2)");
 	contains(

@@ -154,6 +154,28 @@ static void heads_of_different_shapes_are_joined_for_their_losses(void)
 	CHECK(op_of(&graph, "b.grad_sum")->input_count == 2); /* from the upsampling and the join */
 }
 
+/* Two levels of a pyramid share weights of 4 x 4 and biases. Backward begins with the level written
+ * last, and the owner of the weights completes the sum of both gradients. */
+static void levels_share_weights_and_their_gradients(void)
+{
+	const struct network *network = small(
+		image,
+		"{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; bias = true; },"
+		"{ name = \"h\"; op = \"avg_pool\"; kernel = 2; stride = 2; from = \"input\"; },"
+		"{ name = \"b\"; op = \"conv\"; kernel = 1; out = 4; bias = true; tied = \"a\"; },"
+		"{ name = \"j\"; op = \"concat\"; flat = true; from = [\"a\", \"b\"]; },"
+		"{ name = \"r\"; op = \"regression\"; },"
+		"{ name = \"f\"; op = \"fc\"; out = 4; }");
+	CHECK(network->parameters_count == 16 + 4 + 4 * 320 &&
+	      network->gradient_tensors_count == 3);
+	CHECK(network->macs_count == 64 * 16 + 16 * 16 + 320 * 4);
+	struct op_graph graph = graph_of(network, 1);
+	const struct op *sum = op_of(&graph, "a.grad_sum");
+	CHECK(sum->gradient_count == 1 && sum->input_count == 2);
+	CHECK_TEXT(graph.ops[sum->inputs[1]].name, "b.grad_filter");
+	CHECK(op_of(&graph, "b.grad_filter")->gradient_count == 0);
+}
+
 static void tokens_become_pixels(void)
 {
 	const struct network *network =
@@ -186,7 +208,9 @@ static const struct {
 	{"se-resnext101-32x4d", 45251128, 446, 7971037184},
 	{"se-resnext101-32x4d-tf", 48955416, 446, 7974739968},
 	{"ssd300", 22894902, 183, 20150906112},
+	{"ssd320-fpn", 32840570, 269, 22307953664},
 	{"unet3d", 31190243, 78, 477298688000},
+	{"dpt-large", 343030465 - 1182208, 462 - 6, 258206121984},
 	{"bert-base-squad", 108893186, 199, 0},
 	{"bert-large-squad", 334094338, 391, 0},
 	{"biobert-base-ner", 107725063, 199, 0},
@@ -194,7 +218,6 @@ static const struct {
 	{"distilbert-squad", 66364418, 102, 0},
 	{"electra-base-squad", 108893186, 199, 0},
 	{"electra-base", 33740602 + 109483009 - 23837184, 204 + 201 - 5, 0},
-	{"dpt-large", 343030465 - 1182208, 462 - 6, 0},
 };
 enum { COUNT_COUNT = sizeof counts / sizeof counts[0] };
 
@@ -274,6 +297,7 @@ static const struct test tests[] = {
 	TEST(volumes_shrink_and_grow_in_depth),
 	TEST(squeeze_and_excitation_has_two_products_and_a_scale),
 	TEST(heads_of_different_shapes_are_joined_for_their_losses),
+	TEST(levels_share_weights_and_their_gradients),
 	TEST(tokens_become_pixels),
 	TEST(counts_equal_those_of_pytorch),
 	TEST(midas_has_the_published_size),
