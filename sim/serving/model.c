@@ -341,12 +341,16 @@ static void learn_tokens(struct serving_model *model)
 struct serving_model *serving_model_new(struct arena *arena, const struct serving_model_spec *spec)
 {
 	struct serving_model *model = ARENA_NEW(arena, struct serving_model);
+	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
+	*stack = *spec->stack;
+	stack->forward_only = true;
 	*model = (struct serving_model){.arena = arena,
 					.spec = *spec,
 					.element_B = stack_element_B(spec->stack),
 					.rows_s = unknown_times(arena, spec->rows_max),
 					.head_s = unknown_times(arena, spec->sequences_max),
 					.reduce_s = unknown_times(arena, spec->rows_max)};
+	model->spec.stack = stack;
 	if (spec->one_token)
 		learn_tokens(model);
 	model->memory_B = memory_B(model);
