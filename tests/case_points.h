@@ -69,7 +69,8 @@ static inline struct point point_of(struct arena *arena, const struct settings *
 	struct point point = {.failed = true};
 	if (scenario)
 		point = predict_point(arena, scenario, 1, false, NULL, NULL);
-	CHECK(point.broken == NULL);
+	if (!CHECK(point.broken == NULL))
+		printf("  %s\n", point.broken);
 	return point;
 }
 #define POINT(arena, base, ...) point_of((arena), &(base), (const char *const[]){__VA_ARGS__, NULL})

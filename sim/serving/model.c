@@ -361,6 +361,9 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	struct efficiency_params *efficiency = ARENA_NEW(arena, struct efficiency_params);
 	*efficiency = *spec->efficiency;
 	efficiency->alone = true; /* kernels of vLLM set the constants, in loops as in a server */
+	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
+	*stack = *spec->stack;
+	stack->forward_only = true;
 	*model = (struct serving_model){.arena = arena,
 					.spec = *spec,
 					.element_B = stack_element_B(spec->stack),
@@ -368,6 +371,7 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 					.head_s = unknown_times(arena, spec->sequences_max),
 					.reduce_s = unknown_times(arena, spec->rows_max)};
 	model->spec.efficiency = efficiency;
+	model->spec.stack = stack;
 	if (spec->one_token)
 		learn_tokens(model);
 	model->memory_B = memory_B(model);

@@ -328,7 +328,32 @@ static void updates_of_a_bundle_wait_for_it_once(void)
 	}
 }
 
+/* Batch norm with fixed statistics reads its input once, where training reads it twice. The largest
+ * pair of input and output are the 64 x 112 x 112 elements of the first batch norm. */
+static void a_forward_pass_has_no_gradients_and_less_memory(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	const struct network *network = network_of("resnet50");
+	stack.fused_averages = true;
+	struct op_graph training = op_graph_new(arena, network, 8, &stack, NULL);
+	stack.forward_only = true;
+	struct op_graph forward = op_graph_new(arena, network, 8, &stack, NULL);
+	CHECK(forward.tensor_count == 0 && forward.loss == forward.output);
+	for (size_t i = 0; i < forward.count; i++) {
+		const struct op *own = &forward.ops[i], *other = &training.ops[i];
+		bool norm = network->layers[own->layer].op == LAYER_BATCH_NORM;
+		CHECK(own->pass == PASS_FORWARD && strcmp(own->name, other->name) == 0);
+		CHECK_NEAR(own->work.bytes_B, other->work.bytes_B * (norm ? 2.0 / 3 : 1), 1e-12);
+		CHECK(!norm || (other->work.reduces && !own->work.reduces));
+	}
+	CHECK_NEAR(stack_memory_B(network, 1, &stack),
+		   4 * network->parameters_count + 4 * 2 * 64 * 112 * 112.0, 1e-9);
+	CHECK_NEAR(stack_memory_B(network, 2, &stack) - stack_memory_B(network, 1, &stack),
+		   4 * 2 * 64 * 112 * 112.0, 1e-9);
+}
+
 static const struct test tests[] = {
+	TEST(a_forward_pass_has_no_gradients_and_less_memory),
 	TEST(updates_of_a_bundle_wait_for_it_once),
 	TEST(precision_sets_the_number_type_of_products),
 	TEST(wider_gradients_take_memory),
