@@ -258,7 +258,8 @@ static void updates_ran(void *ctx, uint64_t arg)
 static void submit_updates(void *ctx, uint64_t arg)
 {
 	struct rank *rank = ctx;
-	if (!gpu_has_room(rank->spec->context)) {
+	/* a step that is issued ahead can fill the queue, and waits for the updates */
+	if (!rank->job->ahead && !gpu_has_room(rank->spec->context)) {
 		gpu_when_room(rank->spec->context, submit_updates, rank, 0);
 		return;
 	}
@@ -266,6 +267,7 @@ static void submit_updates(void *ctx, uint64_t arg)
 				  .label = "update",
 				  .duration_s = rank->update_due_s,
 				  .continued = true,
+				  .launched = rank->job->ahead,
 				  .done = updates_ran,
 				  .ctx = rank};
 	rank->update_due_s = 0;
