@@ -22,8 +22,8 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define QUERY_ROWS     128.0
 #define QUERY_ROWS_MIN 16.0
 #define KEY_BLOCK      128.0
-/* An SM loads at most 64 bytes in a clock cycle (CUDA C++ Programming Guide), and fewer if elements
- * do not begin at multiples of 16 bytes, because each load of a thread has fewer bytes. */
+/* An SM loads at most 64 bytes in a clock cycle (CUDA C++ Programming Guide). Elements that do not
+ * begin at multiples of 16 bytes need loads of fewer bytes. */
 #define ALIGNED_LOAD_B  16.0
 #define CYCLE_LOAD_B    64.0
 #define USUAL_CLOCK_HZ  1.5e9

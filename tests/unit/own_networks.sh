@@ -15,7 +15,8 @@ sed 's/classes = 1001/classes = 2001/; s/out = 1001/out = 2001/' "$shipped/resne
 
 between_ms() { # the mean time of a token
 	farwire run --topology hgx-h100 --model "$1" --serve rate=1,prompt=64,output=100,output_spread=0 --draws 0
-	sed -n 's/^per token of a request *\([0-9.]*\) ms.*/\1/p' "$scratch.out"
+	sed -n 's/^per token of a request *\([0-9.]* [mu]s\).*/\1/p' "$scratch.out" |
+		awk '{ print $2 == "us" ? $1 / 1000 : $1 }'
 }
 full=$(between_ms llama3-8b)
 for file in ./same-name.cfg ./tiny-file.cfg; do

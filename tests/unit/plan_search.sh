@@ -19,7 +19,8 @@ layers = ( { name = "e"; op = "embedding"; out = 1024; },
 		{ name = "s2"; op = "add"; from = ["s1", "m"]; } ); },
 	{ name = "l"; op = "linear"; out = 512; }, { name = "x"; op = "cross_entropy"; } ); };
 END
-job="--model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q"
+# a host that is never the limit, so that first steps are like later ones
+job="--model small.cfg --stack pytorch-fsdp-bf16 --set stack.dispatch=5us --set stack.autograd=1 --exchange nccl-2.18 -q"
 # plan TOPOLOGY GPUS OPTIONS...: searches without intervals
 plan() {
 	topology=$1 gpus=$2

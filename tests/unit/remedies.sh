@@ -59,7 +59,7 @@ verdict remedies.remedies_without_gain_are_not_named
 # The tensor group is exposed for 12 % of this step. Faster links gain less than 2 %, and half the group does
 # not fit into the memory. Kernels take the other 88 %, so a faster GPU helps. A full batch of a GPU that is always busy is the same.
 advice --topology dgx-h100 --model llama3-8b --stack megatron-bf16 --gpus 8 --plan tp=4,global_batch=16 |
-	grep -q '^a GPU of twice the arithmetic rate (+[5-9].' || complain 'a plan has no advice on its kernels'
+	grep -q '^a GPU of twice the arithmetic rate (+[1-9]' || complain 'a plan has no advice on its kernels'
 grep -q '^bottleneck: exposed tensor parallelism' "$scratch.out" || complain 'the plan has another bottleneck'
 advice --topology l40s-8gpu --model llama3-8b --serve rate=20 |
 	grep -q 'a GPU of twice the arithmetic rate (-[0-9]* % latency)' || complain 'a full batch has no advice on its GPU'
