@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The ratio of forwarded calls compares with the same GPU in the client's machine, or in the server's
 # (case.local). Here the server's processor has half the clock of the client's, and the program is
-# limited by its processor. So each ratio must equal that of two throughputs, which other runs give.
+# limited by its processor. So each ratio must equal that of two throughputs, which other runs give. The
+# driver in the server works beside the program, so forwarded calls can take a little less time than local ones.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 FARWIRE=${FARWIRE:-build/farwire}
@@ -33,7 +34,7 @@ slow_local=$(slow throughput_samples_per_s)
 fast_local=$(number throughput_samples_per_s)
 near "in the server" "$(far ratio --set case.local=server)" "$remote / $slow_local"
 near "in the client" "$(far ratio)" "$remote / $fast_local"
-awk "BEGIN { exit !($remote > 1.1 * $slow_local && $remote < $fast_local) }" ||
+awk "BEGIN { exit !($remote > 1.1 * $slow_local && $remote < 1.1 * $fast_local) }" ||
 	complain "the processors do not limit: $remote $slow_local $fast_local"
 verdict local_machine.ratio_is_that_to_the_gpu_in_the_named_machine
 

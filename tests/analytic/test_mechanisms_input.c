@@ -11,10 +11,10 @@
 #define WIRE_BPS (1.25e9 * 1448 / 1538)
 #define IMAGE_B  (224 * 224 * 3 * 4.0)
 
-static const struct settings forwarded = {{"case.topology=vm-p100-vmxnet3", "case.model=resnet50",
-					   "case.stack=tf-1.13-2019", "stack.real_input=true",
-					   "case.runtime=asynchronous", "case.transport=tcp",
-					   "case.program=client", "case.server=server"}};
+static const struct settings forwarded = {
+	{"case.topology=vm-p100-vmxnet3", "case.model=resnet50", "case.stack=tf-1.13-2019",
+	 "stack.real_input=true", "case.runtime=asynchronous", "case.transport=tcp",
+	 "case.program=client", "case.server=server", "gpu.*.memory_efficiency=0.8"}};
 static const struct settings local = {{"case.topology=vm-p100-vmxnet3", "case.model=resnet50",
 				       "case.stack=tf-1.13-2019", "stack.real_input=true",
 				       "case.runtime=none", "case.server=server"}};

@@ -251,13 +251,13 @@ static double step_in_own_guest(const char *gpus, const char *programs)
 
 /* A rank makes the same calls for any number of ranks, and each rank has its own connection and
  * cores. Each synchronous call waits for its round trip, longer than the exchange over NVLink. So
- * two ranks take as long as one; without forwarded calls they would take a third of it. */
+ * two ranks take as long as one; without forwarded calls they would take 0.4 of it. */
 static void runtime_in_own_guest_costs_each_rank_what_it_costs_one(void)
 {
 	num_init();
 	arena = arena_new();
 	double one_s = step_in_own_guest("case.gpus=1", "case.programs=1");
-	CHECK_BETWEEN(one_s, 0.035, 0.042); /* 13 ms with the local driver */
+	CHECK_BETWEEN(one_s, 0.05, 0.057); /* 21 ms with the local driver */
 	CHECK_NEAR(step_in_own_guest("case.gpus=2", "case.programs=2"), one_s, 0.01);
 	CHECK_NEAR(step_in_own_guest("case.gpus=2", "case.programs=1"), one_s, 0.01);
 	arena_free(arena);
