@@ -65,7 +65,7 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_link *links, size_t link_count);
 
 /* Predicted over measured values in this unit, with logarithmic axes and guides at +-5 and +-10 %.
- * Fit rows and test rows have different markers; whiskers are intervals. */
+ * Fit rows have hollow markers and test rows filled ones; whiskers are intervals. */
 struct parity_point {
 	const char *label;
 	double measured;
@@ -74,6 +74,14 @@ struct parity_point {
 };
 struct drawing *chart_parity(struct arena *arena, struct chart_text text, const char *unit,
 			     const struct parity_point *points, size_t count);
+/* The same for several groups, each with its own colour. */
+struct parity_group {
+	const char *label; /* NULL: the only group */
+	const struct parity_point *points;
+	size_t count;
+};
+struct drawing *chart_parity_groups(struct arena *arena, struct chart_text text, const char *unit,
+				    const struct parity_group *groups, size_t count);
 
 /* Lines over one varied parameter, with optional logarithmic axes, and measured values on top. A
  * point where the case fails is a cross on the axis. */

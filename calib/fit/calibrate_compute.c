@@ -4,89 +4,137 @@
 #include <string.h>
 
 #include "calib/fit/calibrating.h"
-#include "calib/fit/products.h"
+#include "calib/fit/law.h"
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/base/num.h"
+#include "sim/base/param.h"
 
-static const double GEMM_LIMIT = 0.10, CALLS_LIMIT = 0.05;
+static const double KERNELS_LIMIT = 0.10, CALLS_LIMIT = 0.05;
 /* The probe repeats a short product that many times in a graph. */
 static const double GRAPH_NODES = 20;
 /* A constant is unknown if the ends of its interval differ by more than this factor. */
 static const double KNOWN_TIMES = 10;
+/* Bandwidth where neither a file nor the recording has one. The fit changes it. */
+static const double BANDWIDTH_BPS = 1e12;
 
-/* ---- matrix products ---- */
+/* ---- kernels ---- */
 
-static const struct {
-	const char *name, *constant;
-} types[PRODUCTS_TYPES] = {[NUMBER_FP32] = {"fp32", "product_fp32"},
-			   [NUMBER_TF32] = {"tf32", "product_tf32"},
-			   [NUMBER_FP16] = {"fp16", "product_half"},
-			   [NUMBER_BF16] = {"bf16", "product_half"}};
+/* The groups of kernels: the products of each number type, and attention. */
+enum { ATTENTION = LAW_TYPES, GROUPS };
 
-struct fitted_products {
-	struct products law;
+struct fitted_kernels {
+	struct law law;
 	struct pass_values values;
-	const struct recording_point *from[PRODUCTS_POINTS_MAX];
-	struct products_point points[PRODUCTS_POINTS_MAX];
+	const struct recording_point *from[LAW_POINTS_MAX];
+	struct law_point points[LAW_POINTS_MAX];
 	size_t count;
-	struct interval constants[PRODUCTS_CONSTANTS];
+	struct interval constants[LAW_CONSTANTS];
 };
 
-static bool estimate_products(const struct pass_draw *draw, double *out, void *ctx)
+static bool estimate_kernels(const struct pass_draw *draw, double *out, void *ctx)
 {
-	const struct fitted_products *p = ctx;
-	double drawn[PRODUCTS_POINTS_MAX];
+	const struct fitted_kernels *p = ctx;
+	double drawn[LAW_POINTS_MAX];
 	if (!pass_values_draw(&p->values, draw, drawn))
 		return false;
-	products_step(&p->law, drawn, out);
+	law_step(&p->law, drawn, out);
 	return true;
 }
 
-static struct kernel_work work_of(const struct recording_point *point, enum number_type type)
+static bool says(const struct recording_point *point, const char *key, const char *value)
 {
-	return products_work(type, recording_point_number(point, "m", 0),
-			     recording_point_number(point, "n", 0),
-			     recording_point_number(point, "k", 0));
+	const char *word = recording_point_word(point, key);
+	return word && strcmp(word, value) == 0;
 }
 
-static size_t products_of(struct calibrating *c, enum number_type type,
-			  const struct recording_point *const **points)
+/* Sets the kernel of a point. Returns false if its shape is incomplete. */
+static bool kernel_of(const struct recording_point *point, size_t group, struct single_kernel *run)
 {
-	return recording_find(c->recording, c->arena, "gemm",
-			      arena_printf(c->arena, "type=%s", types[type].name), points);
+	const struct kernel_product product = {recording_point_number(point, "m", 0),
+					       recording_point_number(point, "n", 0),
+					       recording_point_number(point, "k", 0), 1};
+	double queries = recording_point_number(point, "queries", 0);
+	double heads = recording_point_number(point, "heads", 0);
+	const struct kernel_attention attention = {
+		.sequences = recording_point_number(point, "sequences", 1),
+		.queries = queries,
+		.keys = recording_point_number(point, "keys", queries),
+		.heads = heads,
+		.kv_heads = recording_point_number(point, "kv_heads", heads),
+		.head_size = recording_point_number(point, "head_size", 0),
+		.window = recording_point_number(point, "window", 0),
+		.element_B = says(point, "cache", "fp8") ? 1 : 2,
+		.causal = !says(point, "causal", "false")};
+	*run = group == ATTENTION
+		       ? single_attention(says(point, "type", "fp16") ? NUMBER_FP16 : NUMBER_BF16,
+					  attention)
+		       : single_product((enum number_type)group, product,
+					says(point, "quantise", "true"),
+					says(point, "plain", "true"));
+	return group == ATTENTION ? queries >= 1 && attention.keys >= queries && heads >= 1 &&
+					    attention.head_size >= 1 && attention.sequences >= 1 &&
+					    attention.kv_heads >= 1
+				  : product.m >= 1 && product.n >= 1 && product.k >= 1;
 }
 
-/* Fits the products of these types. The passes give intervals, which are at least as wide as the
- * residuals require. */
-static bool fit_products(struct calibrating *c, const bool with[PRODUCTS_TYPES],
-			 struct fitted_products *p)
+static size_t kernels_of(struct calibrating *c, size_t group,
+			 const struct recording_point *const **points)
 {
+	const char *words = group == ATTENTION
+				    ? ""
+				    : arena_printf(c->arena, "type=%s",
+						   number_type_name((enum number_type)group));
+	return recording_find(c->recording, c->arena, group == ATTENTION ? "attention" : "gemm",
+			      words, points);
+}
+
+/* Collects points of these groups, evenly if they are many. */
+static void collect(struct calibrating *c, const bool with[GROUPS], struct fitted_kernels *p)
+{
+	const struct recording_point *const *points;
+	size_t all = 0, seen = 0;
+	for (size_t group = 0; group < GROUPS; group++) {
+		size_t count = with[group] ? kernels_of(c, group, &points) : 0;
+		for (size_t i = 0; i < count; i++)
+			all += !points[i]->held_out;
+	}
+	size_t every = all / LAW_POINTS_MAX + 1;
 	p->count = 0;
-	for (enum number_type type = 0; type <= NUMBER_BF16; type++) {
-		const struct recording_point *const *points;
-		size_t count = with[type] ? products_of(c, type, &points) : 0;
-		for (size_t i = 0; i < count && p->count < PRODUCTS_POINTS_MAX; i++) {
-			if (points[i]->held_out || !(points[i]->value > p->law.floor_s))
+	for (size_t group = 0; group < GROUPS; group++) {
+		size_t count = with[group] ? kernels_of(c, group, &points) : 0;
+		for (size_t i = 0; i < count; i++) {
+			struct law_point *to = &p->points[p->count];
+			if (points[i]->held_out || p->count == LAW_POINTS_MAX ||
+			    !(points[i]->value > p->law.gpu.kernel_floor_s) ||
+			    !kernel_of(points[i], group, &to->run) || seen++ % every != 0)
 				continue;
-			p->from[p->count] = points[i];
-			p->points[p->count++] =
-				(struct products_point){work_of(points[i], type), points[i]->value};
+			to->time_s = points[i]->value;
+			p->from[p->count++] = points[i];
 		}
 	}
-	if (!products_fit(c->arena, p->points, p->count, &p->law))
+}
+
+/* Fits the kernels of these groups. The passes give intervals, which are at least as wide as the
+ * residuals require. */
+static bool fit_kernels(struct calibrating *c, const bool with[GROUPS],
+			const bool offered[LAW_CONSTANTS], struct fitted_kernels *p)
+{
+	collect(c, with, p);
+	if (!law_fit(c->arena, p->points, p->count, offered, &p->law))
 		return false;
 	p->values = pass_values_of(c->arena, p->from, p->count, c->recording->pass_count);
-	const struct interval_spec spec = {.estimate = estimate_products,
+	const struct interval_spec spec = {.estimate = estimate_kernels,
 					   .ctx = p,
-					   .output_count = PRODUCTS_CONSTANTS,
+					   .output_count = LAW_CONSTANTS,
 					   .pass_count = c->recording->pass_count,
 					   .confidence = c->confidence,
 					   .seed = c->seed,
 					   .name = "gemm"};
 	interval_of_passes(&spec, p->constants);
-	double quantile = num_student_quantile(0.5 + c->confidence / 2,
-					       (double)(p->count - PRODUCTS_CONSTANTS));
-	for (size_t k = 0; k < PRODUCTS_CONSTANTS; k++) {
+	double freedom_count = fmax(1, (double)p->count - LAW_CONSTANTS);
+	double quantile = num_student_quantile(0.5 + c->confidence / 2, freedom_count);
+	for (size_t k = 0; k < LAW_CONSTANTS; k++) {
 		struct interval *to = &p->constants[k];
 		double times = exp(quantile * p->law.error_ratio[k]);
 		to->low = fmin(to->value / times, isnan(to->low) ? INFINITY : to->low);
@@ -95,32 +143,91 @@ static bool fit_products(struct calibrating *c, const bool with[PRODUCTS_TYPES],
 	return true;
 }
 
-/* Adds the products of a type to the page and judges them. */
-static const struct calibration_series *show(struct calibrating *c, enum number_type type,
-					     const struct products *law)
+static bool is_determined(struct interval value)
+{
+	return value.high <= KNOWN_TIMES * value.low;
+}
+
+/* The same, but a shared constant that the kernels do not determine keeps its value in `before`,
+ * and the others are fitted again. */
+static bool fit_determined(struct calibrating *c, const bool with[GROUPS],
+			   const bool offered[LAW_CONSTANTS], const struct law *before,
+			   struct fitted_kernels *p)
+{
+	bool left[LAW_CONSTANTS];
+	memcpy(left, offered, sizeof left);
+	for (;;) {
+		size_t worst = LAW_CONSTANTS;
+		p->law = *before;
+		if (!fit_kernels(c, with, left, p)) {
+			p->law = *before;
+			return false;
+		}
+		for (size_t k = LAW_FILL; k < LAW_CONSTANTS; k++)
+			if (isfinite(p->law.error_ratio[k]) && !is_determined(p->constants[k]) &&
+			    (k != LAW_OPERAND || p->constants[k].value < 1) &&
+			    (worst == LAW_CONSTANTS ||
+			     p->law.error_ratio[k] > p->law.error_ratio[worst]))
+				worst = k;
+		if (worst == LAW_CONSTANTS)
+			return true;
+		left[worst] = false;
+	}
+}
+
+/* Returns the geometric mean of how far the held-out kernels are from the law, as a part. */
+static double geomean_of(const struct recording_point *const *points, size_t count, size_t group,
+			 const struct law *law)
+{
+	double sum = 0, held_out_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct single_kernel run;
+		if (!points[i]->held_out || !kernel_of(points[i], group, &run))
+			continue;
+		sum += fabs(log(law_at(law, &run) / points[i]->value));
+		held_out_count++;
+	}
+	return exp(sum / held_out_count) - 1;
+}
+
+/* Adds the kernels of a group to the page, evenly if they are many, and judges them. `before` is
+ * the law without this fit. */
+static const struct calibration_series *show(struct calibrating *c, size_t group,
+					     const struct law *law, const struct law *before)
 {
 	const struct recording_point *const *points;
-	size_t count = products_of(c, type, &points);
-	struct calibration_point *to = ARENA_ARRAY(c->arena, count, struct calibration_point);
+	size_t count = kernels_of(c, group, &points), every = count / SEGMENTS_POINTS_MAX + 1;
+	struct calibration_point *to = ARENA_ARRAY(c->arena, count + 1, struct calibration_point);
 	struct calibration_series *series = VEC_PUSH(c->arena, &c->result->series);
 	double squares = 0, fitted_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct kernel_work work = work_of(points[i], type);
-		to[i] = (struct calibration_point){.x = work.flop,
-						   .y = points[i]->value,
-						   .low = points[i]->passes.items[0].low,
-						   .high = points[i]->passes.items[0].high,
-						   .predicted = products_at(law, &work),
-						   .held_out = points[i]->held_out};
-		fitted_count += !to[i].held_out;
-		squares += to[i].held_out ? 0 : pow(to[i].predicted / to[i].y - 1, 2);
+	size_t shown = 0;
+	for (size_t i = 0; i < count; i += every) {
+		struct single_kernel run;
+		if (!kernel_of(points[i], group, &run))
+			continue;
+		struct interval value = calibrating_point(points[i]);
+		const struct calibration_point *at = &to[shown];
+		to[shown++] = (struct calibration_point){.x = group == ATTENTION ? run.work.bytes_B
+										 : run.work.flop,
+							 .y = value.value,
+							 .low = value.low,
+							 .high = value.high,
+							 .predicted = law_at(law, &run),
+							 .held_out = points[i]->held_out};
+		fitted_count += !at->held_out;
+		squares += at->held_out ? 0 : pow(at->predicted / at->y - 1, 2);
 	}
 	*series = (struct calibration_series){
-		.label = arena_printf(c->arena, "gemm %s", types[type].name),
-		.x_name = "flop",
-		.limit_ratio = GEMM_LIMIT,
+		.label = group == ATTENTION
+				 ? "attention"
+				 : arena_printf(c->arena, "gemm %s",
+						number_type_name((enum number_type)group)),
+		.x_name = group == ATTENTION ? "bytes" : "flop",
+		.limit_ratio = KERNELS_LIMIT,
 		.points = to,
-		.count = count};
+		.count = shown,
+		.geomean_ratio = geomean_of(points, count, group, law),
+		.default_ratio = c->generation ? geomean_of(points, count, group, before) : NAN};
 	series->segments.rms_ratio = sqrt(squares / fitted_count);
 	calibrating_gate(c, series);
 	return series;
@@ -128,10 +235,10 @@ static const struct calibration_series *show(struct calibrating *c, enum number_
 
 /* Returns the path of a constant of the GPU's generation. A GPU that no file describes can have any
  * generation. */
-static const char *constant_path(struct calibrating *c, const char *constant)
+static const char *constant_path(struct calibrating *c, enum law_constant constant)
 {
 	return arena_printf(c->arena, "kernels.%s.%s", c->generation ? c->generation : "*",
-			    constant);
+			    law_key(constant));
 }
 
 /* Writes the rate of a type as a part of the published peak. Where that is not known, the rate
@@ -139,10 +246,10 @@ static const char *constant_path(struct calibrating *c, const char *constant)
 static void rate_found(struct calibrating *c, enum number_type type, struct interval rate,
 		       const char *quality)
 {
-	const char *path = constant_path(c, types[type].constant);
-	double peak = c->peaks_flops[type];
-	if (!(peak > 0)) {
-		calibrating_found(c, arena_printf(c->arena, "gpu.*.%s", types[type].name),
+	const char *path = constant_path(c, (enum law_constant)type);
+	double peak = gpu_peak_flops(&c->gpu, type);
+	if (!c->generation) {
+		calibrating_found(c, arena_printf(c->arena, "gpu.*.%s", number_type_name(type)),
 				  QUANTITY_FLOP_RATE, rate,
 				  "rate of large matrix products (the published peak is not known "
 				  "here); %s",
@@ -166,64 +273,131 @@ static void rate_found(struct calibrating *c, enum number_type type, struct inte
 			  "part of the peak that large matrix products reach; %s", quality);
 }
 
-static void shared_found(struct calibrating *c, const char *constant, enum quantity quantity,
-			 struct interval value, const struct products *law)
+static const struct param_row *row_of(enum law_constant constant)
 {
-	const char *path = constant_path(c, constant);
-	if (value.high > KNOWN_TIMES * value.low)
-		calibrating_left_out(c, path,
-				     "the measured products do not determine it (%.3g to %.3g)",
-				     value.low, value.high);
-	else
-		calibrating_found(c, path, quantity, value,
-				  "from %zu matrix products of all types: rms error %.2f %%",
-				  law->count, 100 * law->rms_ratio);
+	char key[64];
+	size_t i = 0;
+	do
+		param_key(&kernel_table.rows[i], key, sizeof key);
+	while (strcmp(key, law_key(constant)) != 0 && ++i < kernel_table.count);
+	FW_ASSERT(i < kernel_table.count);
+	return &kernel_table.rows[i];
 }
 
-/* Returns true if the generation of that name has libraries with tiles of each width. */
-static bool has_any_width(const char *generation)
+static void constants_found(struct calibrating *c, enum law_constant from, enum law_constant to,
+			    const struct fitted_kernels *p, const char *words)
 {
-	for (int i = GENERATION_HOPPER; generation && i < GENERATION_COUNT; i++)
-		if (strcmp(gpu_generation_name((enum gpu_generation)i), generation) == 0)
-			return true;
-	return false;
+	for (enum law_constant k = from; k <= to; k++) {
+		const char *path = constant_path(c, k);
+		const struct param_row *row = row_of(k);
+		struct interval value = p->constants[k];
+		if (!is_determined(value))
+			calibrating_left_out(c, path, "the measured kernels do not determine it");
+		else if (value.value < row->min || value.value > row->max)
+			calibrating_left_out(c, path, "%.3g is not between %.3g and %.3g%s",
+					     value.value, row->min, row->max,
+					     k == LAW_OPERAND ? ", because repeated products find "
+								"their operands in a cache"
+							      : "");
+		else
+			calibrating_found(c, path, row->quantity, value,
+					  "from %zu %s: rms error %.2f %%", p->law.count, words,
+					  100 * p->law.rms_ratio);
+	}
 }
 
-static void arithmetic(struct calibrating *c, double floor_s)
+/* Sets where the fit of products begins. */
+static void start(struct calibrating *c, double floor_s, double memory_Bps, struct law *law)
+{
+	law->gpu = c->gpu;
+	law->kernels = c->kernels;
+	law->gpu.multiprocessors_count = c->sm_count;
+	if (floor_s > 0)
+		law->gpu.kernel_floor_s = floor_s;
+	if (!(memory_Bps > 0) && !c->generation)
+		memory_Bps = BANDWIDTH_BPS;
+	if (memory_Bps > 0) {
+		law->gpu.memory_bandwidth_Bps = memory_Bps;
+		law->gpu.memory_efficiency_ratio = 1;
+	}
+	law_reached(law);
+}
+
+static void products(struct calibrating *c, struct fitted_kernels *p)
 {
 	const struct recording_point *const *points;
-	const struct calibration_series *series[PRODUCTS_TYPES] = {0};
-	struct fitted_products *p = ARENA_NEW(c->arena, struct fitted_products);
-	bool with[PRODUCTS_TYPES], dropped = false;
-	size_t measured_count = 0;
-	for (enum number_type type = 0; type <= NUMBER_BF16; type++)
-		measured_count += (with[type] = products_of(c, type, &points) > 0);
-	p->law.floor_s = floor_s;
-	p->law.sm_count = c->sm_count;
-	p->law.any_width = has_any_width(c->generation);
-	if (measured_count == 0)
+	const struct calibration_series *series[LAW_TYPES] = {0};
+	bool with[GROUPS] = {false}, dropped = false, any = false;
+	bool offered[LAW_CONSTANTS] = {
+		[LAW_FILL] = true, [LAW_LOAD] = true, [LAW_SPLIT] = true, [LAW_OPERAND] = true};
+	for (int type = 0; type < LAW_TYPES; type++) {
+		enum number_type as = (enum number_type)type;
+		bool there = kernels_of(c, (size_t)type, &points) > 0;
+		with[type] = offered[type] = there && (!c->generation || gpu_has(&c->gpu, as));
+		any |= with[type];
+		if (there && !with[type])
+			calibrating_left_out(
+				c, arena_printf(c->arena, "gemm %s", number_type_name(as)),
+				"the GPU does not have this number type");
+	}
+	const struct law before = p->law;
+	if (!any)
 		return;
-	if (!(c->sm_count > 0) || !fit_products(c, with, p)) {
-		calibrating_left_out(c, "gemm",
-				     c->sm_count > 0
-					     ? "there are too few products of different work"
-					     : "the number of SMs is not known");
+	if (!fit_determined(c, with, offered, &before, p)) {
+		calibrating_left_out(c, "gemm", "there are too few products of different work");
 		return;
 	}
-	for (enum number_type type = 0; type <= NUMBER_BF16; type++) {
-		series[type] = with[type] ? show(c, type, &p->law) : NULL;
+	for (int type = 0; type < LAW_TYPES; type++) {
+		series[type] = with[type] ? show(c, (size_t)type, &p->law, &before) : NULL;
 		dropped |= with[type] && !series[type]->holds;
-		with[type] = with[type] && series[type]->holds;
+		with[type] = offered[type] = with[type] && series[type]->holds;
 	}
 	/* a type that fails its gate does not influence the others */
-	if (dropped && !fit_products(c, with, p))
+	if (dropped && !fit_determined(c, with, offered, &before, p))
 		return;
-	for (enum number_type type = 0; type <= NUMBER_BF16; type++)
-		if (with[type])
-			rate_found(c, type, p->constants[type],
+	for (int type = 0; type < LAW_TYPES; type++)
+		if (with[type]) {
+			calibrating_widen(&p->constants[type], series[type]->rough_ratio);
+			rate_found(c, (enum number_type)type, p->constants[type],
 				   calibrating_quality(c, series[type]));
-	shared_found(c, "fill", QUANTITY_TIME, p->constants[PRODUCTS_FILL], &p->law);
-	shared_found(c, "load", QUANTITY_RATE, p->constants[PRODUCTS_LOAD], &p->law);
+		}
+	constants_found(c, LAW_FILL, LAW_OPERAND, p, "matrix products of all types");
+}
+
+/* Fits attention after products, whose constants it shares. Its part is one of the published peak,
+ * or of the rate of products. */
+static void attention(struct calibrating *c, struct fitted_kernels *p)
+{
+	static const bool with[GROUPS] = {[ATTENTION] = true};
+	static const bool offered[LAW_CONSTANTS] = {
+		[LAW_ATTENTION] = true, [LAW_ATTENTION_FILL] = true, [LAW_ATTENTION_FLOOR] = true};
+	const struct recording_point *const *points;
+	const struct law before = {.gpu = c->gpu, .kernels = c->kernels};
+	if (kernels_of(c, ATTENTION, &points) == 0)
+		return;
+	if (c->generation) {
+		struct gpu_params gpu = c->gpu;
+		gpu.kernel_floor_s = p->law.gpu.kernel_floor_s;
+		gpu.memory_bandwidth_Bps = p->law.gpu.memory_bandwidth_Bps;
+		gpu.memory_efficiency_ratio = p->law.gpu.memory_efficiency_ratio;
+		gpu.multiprocessors_count = p->law.gpu.multiprocessors_count;
+		p->law.gpu = gpu;
+	}
+	const struct param_row *operand = row_of(LAW_OPERAND);
+	if (p->law.kernels.operand_ratio > operand->max ||
+	    p->law.kernels.operand_ratio < operand->min)
+		p->law.kernels.operand_ratio = c->kernels.operand_ratio;
+	const struct law begin = p->law;
+	if (!(gpu_peak_flops(&begin.gpu, NUMBER_BF16) > 0) ||
+	    !fit_determined(c, with, offered, &begin, p)) {
+		calibrating_left_out(c, "attention",
+				     "there are too few shapes, or no rate of products is known");
+		return;
+	}
+	const struct calibration_series *series = show(c, ATTENTION, &p->law, &before);
+	calibrating_widen(&p->constants[LAW_ATTENTION], series->rough_ratio);
+	if (series->holds)
+		constants_found(c, LAW_ATTENTION, LAW_ATTENTION_FLOOR, p, "calls of attention");
 }
 
 /* ---- memory ---- */
@@ -250,8 +424,9 @@ static bool estimate_rate(const struct pass_draw *draw, double *out, void *ctx)
 	return true;
 }
 
-/* Fits the bandwidth of kernels that only read and write memory beyond the caches. */
-static void memory(struct calibrating *c, double floor_s)
+/* Fits the bandwidth of kernels that only read and write memory beyond the caches. Returns it; 0:
+ * it is not known. */
+static double memory(struct calibrating *c, double floor_s)
 {
 	static const char *const kernels[] = {"kernel=copy level=hbm", "kernel=triad level=hbm"};
 	const struct recording_point *all[SEGMENTS_POINTS_MAX];
@@ -269,7 +444,7 @@ static void memory(struct calibrating *c, double floor_s)
 		}
 	}
 	if (n == 0)
-		return;
+		return 0;
 	struct streaming s = {pass_values_of(c->arena, all, n, c->recording->pass_count), sizes_B,
 			      floor_s};
 	const struct interval_spec spec = {.estimate = estimate_rate,
@@ -283,20 +458,22 @@ static void memory(struct calibrating *c, double floor_s)
 	if (!interval_of_passes(&spec, &rate)) {
 		calibrating_left_out(c, "gpu.*.memory_efficiency",
 				     "streaming kernels are faster than an empty one");
-		return;
+		return 0;
 	}
 	const char *note =
 		arena_printf(c->arena, "copy and triad of %zu sizes beyond the caches: %.4g GB/s",
 			     n, 1e-9 * rate.value);
-	if (c->peak_memory_Bps > 0) {
+	if (c->generation) {
 		calibrating_found(c, "gpu.*.memory_efficiency", QUANTITY_RATIO,
-				  interval_times(rate, 1 / c->peak_memory_Bps), "%s", note);
-		return;
+				  interval_times(rate, 1 / c->gpu.memory_bandwidth_Bps), "%s",
+				  note);
+		return rate.value;
 	}
 	calibrating_found(c, "gpu.*.memory_bandwidth", QUANTITY_RATE, rate,
 			  "%s (the published peak is not known here)", note);
 	calibrating_found(c, "gpu.*.memory_efficiency", QUANTITY_RATIO, (struct interval){1, 1, 1},
 			  "memory_bandwidth is already the bandwidth of streaming kernels");
+	return rate.value;
 }
 
 /* Returns the time of a kernel without its work when many follow each other: its floor and the
@@ -320,6 +497,15 @@ static double between_s(struct calibrating *c, bool graph)
 
 void calibrate_compute(struct calibrating *c)
 {
-	memory(c, between_s(c, false));
-	arithmetic(c, between_s(c, true));
+	const struct recording_point *const *points;
+	double memory_Bps = memory(c, between_s(c, false));
+	struct fitted_kernels *p = ARENA_NEW(c->arena, struct fitted_kernels);
+	start(c, between_s(c, true), memory_Bps, &p->law);
+	if (!(c->sm_count > 0)) {
+		if (recording_find(c->recording, c->arena, "gemm", "", &points) > 0)
+			calibrating_left_out(c, "gemm", "the number of SMs is not known");
+		return;
+	}
+	products(c, p);
+	attention(c, p);
 }

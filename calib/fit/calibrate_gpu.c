@@ -6,6 +6,7 @@
 
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/gpu/kernel.h"
 #include "sim/gpu/models.h"
 #include "sim/scenario/scenario.h"
@@ -22,13 +23,22 @@ static const double INLINE_B = 65536; /* drivers use other methods for smaller c
 
 /* ---- the GPU's name ---- */
 
-static double published(struct calibrating *c, const struct cfg_node *gpu, const char *key,
-			enum quantity quantity)
+/* Reads the parameters of a GPU by the name of its file, and the constants of its generation. */
+static bool read_gpu(struct calibrating *c, const char *profile)
 {
-	const struct cfg_node *node = cfg_child(gpu, key);
-	const char *text = cfg_text(cfg_is_group(node) ? cfg_child(node, "value") : node);
-	double value = 0;
-	return text && !quantity_parse(c->arena, quantity, text, &value) ? value : 0;
+	const char *text = arena_printf(c->arena, "gpu.*.profile=%s", profile);
+	const struct setting settings[] = {{"case.topology=pcie-8gpu", {"fit", 0}},
+					   {text, {"fit", 0}},
+					   {"kernel.type=fp32", {"fit", 0}}};
+	const struct case_request request = {.settings = settings,
+					     .setting_count = sizeof settings / sizeof settings[0],
+					     .data_root = c->data_root};
+	const struct scenario *scenario = case_read(c->arena, diag_new(c->arena), &request);
+	if (!scenario)
+		return false;
+	c->gpu = scenario->topology.gpus[scenario->jobs[0].gpus[0]].params;
+	c->kernels = *scenario->jobs[0].efficiency->kernels;
+	return true;
 }
 
 /* Converts "NVIDIA GeForce RTX 4090" to "geforce-rtx-4090". */
@@ -58,30 +68,19 @@ void calibrate_gpu_name(struct calibrating *c)
 	c->pcie_generation_count = c->recording->pcie_generation_count;
 	c->pcie_width_count = c->recording->pcie_width_count;
 	const struct gpu_model *model = gpu_model_by_name(name);
-	if (!model)
-		return;
-	if (!(c->pcie_width_count > 0)) {
+	if (model && !(c->pcie_width_count > 0)) {
 		c->pcie_generation_count = model->pcie_generation;
 		c->pcie_width_count = model->pcie_lanes;
 	}
-	c->result->gpu = model->profile;
-	struct diag *quiet = diag_new(c->arena);
-	const char *path =
-		arena_printf(c->arena, "%s/topologies/gpus/%s.cfg", c->data_root, model->profile);
-	const struct cfg_node *file = cfg_read(c->arena, quiet, path);
-	const struct cfg_node *gpu = cfg_child(file, "gpu");
-	static const char *const types[] = {[NUMBER_FP32] = "fp32",
-					    [NUMBER_TF32] = "tf32",
-					    [NUMBER_FP16] = "fp16",
-					    [NUMBER_BF16] = "bf16"};
-	c->generation = cfg_text(cfg_child(gpu, "generation"));
-	bool kepler = c->generation && strcmp(c->generation, "kepler") == 0;
-	for (size_t type = 0; type < sizeof types / sizeof types[0]; type++)
-		c->peaks_flops[type] = published(c, gpu, types[type], QUANTITY_FLOP_RATE) *
-				       (kepler ? KEPLER_CORE_RATIO : 1);
-	if (!(c->sm_count > 0))
-		c->sm_count = published(c, gpu, "multiprocessors", QUANTITY_COUNT);
-	c->peak_memory_Bps = published(c, gpu, "memory_bandwidth", QUANTITY_RATE);
+	if (model)
+		c->result->gpu = model->profile;
+	if (model && read_gpu(c, model->profile)) {
+		c->generation = gpu_generation_name((enum gpu_generation)c->gpu.generation);
+		if (!(c->sm_count > 0))
+			c->sm_count = c->gpu.multiprocessors_count;
+	} else if (read_gpu(c, "v100-sxm2")) {
+		c->gpu = (struct gpu_params){.generation = GENERATION_VOLTA};
+	}
 }
 
 /* ---- calls and kernels ---- */

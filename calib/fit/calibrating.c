@@ -219,7 +219,8 @@ static int by_x(const void *a, const void *b)
 
 /* Largest root mean square of the residuals, in limits of the median error. */
 static const double RESIDUAL_LIMITS = 4;
-/* Largest median error of a rough line, in limits. Defaults of hosts are often off by more. */
+/* Largest median error of a rough line or of rough kernels, in limits. Defaults of hosts are often
+ * off by more. */
 static const double ROUGH_LIMITS = 4;
 /* Points of a line, each of which is left out in turn. */
 enum { LEFT_OUT_LEAST = 5 };
@@ -320,7 +321,8 @@ static const char *piece_fault(struct calibrating *c, const struct calibration_s
 				    "points%s have an error of %.1f %% when the fit leaves them "
 				    "out (median of %zu; limit %.0f %%)",
 				    where, 100 * left_out, e->fitted_count, 100 * limit);
-	if (rms > RESIDUAL_LIMITS * limit)
+	/* libraries choose bad kernels for some shapes, so medians judge kernels */
+	if (series->segments.count > 0 && rms > RESIDUAL_LIMITS * limit)
 		return arena_printf(c->arena,
 				    "fitted points%s deviate by %.1f %% (root mean square of "
 				    "%zu; limit %.0f %%)",
@@ -329,7 +331,7 @@ static const char *piece_fault(struct calibrating *c, const struct calibration_s
 	return NULL;
 }
 
-static void widen(struct interval *interval, double ratio)
+void calibrating_widen(struct interval *interval, double ratio)
 {
 	interval->low = fmin(interval->low, interval->value * (1 - ratio));
 	interval->high = fmax(interval->high, interval->value * (1 + ratio));
@@ -345,18 +347,20 @@ void calibrating_gate(struct calibrating *c, struct calibration_series *series)
 			errors[count++] =
 				fabs(series->points[i].predicted / series->points[i].y - 1);
 	series->held_out_count = count;
+	series->rough_ratio = 0;
 	series->held_out_ratio = count > 0 ? median_of(errors, count) : NAN;
 	series->holds = true;
 	for (size_t k = 0; k < pieces; k++) {
 		double error_ratio;
 		const char *fault = piece_fault(c, series, &bounds[k], 1, &error_ratio);
 		const char *rough = fault;
-		if (fault && series->segments.count > 0)
+		if (fault)
 			fault = piece_fault(c, series, &bounds[k], ROUGH_LIMITS, &error_ratio);
 		series->piece_holds[k] = !fault;
 		if (rough && !fault) {
-			widen(&series->start_s[k], error_ratio);
-			widen(&series->slope[k], error_ratio);
+			calibrating_widen(&series->start_s[k], error_ratio);
+			calibrating_widen(&series->slope[k], error_ratio);
+			series->rough_ratio = fmax(series->rough_ratio, error_ratio);
 			const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
 			*slot = arena_printf(c->arena,
 					     "rough: %s: %s, so its intervals are at least as wide",
@@ -486,6 +490,7 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 	struct calibration_series *series = VEC_PUSH(c->arena, &c->result->series);
 	*series = (struct calibration_series){.label = label,
 					      .x_name = x_name,
+					      .geomean_ratio = NAN,
 					      .limit_ratio = limit_ratio,
 					      .segments = e.segments};
 	fit_series(c, fitted, n, &e, series);
@@ -567,6 +572,9 @@ const char *calibrating_quality(struct calibrating *c, const struct calibration_
 {
 	const char *fitted = arena_printf(c->arena, "%s: rms error %.2f %%", series->label,
 					  100 * series->segments.rms_ratio);
+	if (series->held_out_count && !isnan(series->geomean_ratio))
+		fitted = arena_printf(c->arena, "%s, held out %.2f %% in the geometric mean",
+				      fitted, 100 * series->geomean_ratio);
 	return series->held_out_count
 		       ? arena_printf(c->arena, "%s, held out %.2f %% of %zu points", fitted,
 				      100 * series->held_out_ratio, series->held_out_count)

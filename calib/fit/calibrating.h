@@ -3,6 +3,7 @@
 #pragma once
 
 #include "calib/fit/calibration.h"
+#include "sim/gpu/gpu.h"
 #include "sim/gpu/kernel.h"
 #include "sim/host/host.h"
 
@@ -13,10 +14,12 @@ struct calibrating {
 	uint64_t seed;
 	double confidence; /* probability of the intervals */
 	struct calibration *result;
-	/* Published peak rates of a shipped GPU file; 0: unknown. */
-	double peaks_flops[NUMBER_BF16 + 1], peak_memory_Bps;
-	const char *generation; /* of a shipped GPU file; NULL: unknown */
-	double sm_count;        /* from the recording, else from the GPU file; 0: unknown */
+	/* A shipped file gives the GPU, and profiles the constants of its generation. If there is
+	 * no such file, generation is NULL, gpu has no rates, and kernels are those of Volta. */
+	const char *generation;
+	struct gpu_params gpu;
+	struct kernel_params kernels;
+	double sm_count; /* from the recording, else from the GPU file; 0: unknown */
 	/* from the recording, else from the GPU file */
 	double pcie_generation_count, pcie_width_count;
 };
@@ -72,8 +75,10 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 						       size_t count, const char *label,
 						       const char *x_name, size_t most,
 						       double limit_ratio);
-/* Sets held_out_ratio and holds. Only matrix products need to call it. */
+/* Sets held_out_ratio, rough_ratio and holds. Only kernels need to call it. */
 void calibrating_gate(struct calibrating *c, struct calibration_series *series);
+/* Widens an interval to at least this part of its value on both sides. */
+void calibrating_widen(struct interval *interval, double ratio);
 /* Return true if the first or last segment of a line passed its gate; false for NULL. A parameter
  * depends only on the segment that determines it. */
 bool calibrating_first_holds(const struct calibration_series *series);

@@ -46,10 +46,14 @@ struct calibration_series {
 	const char *x_name; /* for example "size_B" */
 	const struct calibration_point *points;
 	size_t count, held_out_count;
-	struct segments segments; /* count is 0 for matrix products */
+	struct segments segments; /* count is 0 for kernels */
 	struct interval start_s[SEGMENTS_MAX], slope[SEGMENTS_MAX];
 	/* median absolute error and its limit; NaN: nothing is held out */
 	double held_out_ratio, limit_ratio;
+	/* Kernels: error of the held-out points in the geometric mean, and the same with the
+	 * constants that apply without this fit; NaN: unknown */
+	double geomean_ratio, default_ratio;
+	double rough_ratio; /* largest median error of a rough piece; 0: none is rough */
 	bool piece_holds[SEGMENTS_MAX]; /* of each segment, or half of the products */
 	bool holds;                     /* all of them */
 };

@@ -85,6 +85,13 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 				     series->label, 100 * series->held_out_ratio,
 				     series->held_out_count, 100 * series->limit_ratio,
 				     series->holds ? "" : ": gate FAILED");
+		if (isnan(series->geomean_ratio))
+			continue;
+		*slot = arena_printf(arena, "%s; in the geometric mean %.2f %%", *slot,
+				     100 * series->geomean_ratio);
+		if (!isnan(series->default_ratio))
+			*slot = arena_printf(arena, "%s, and %.2f %% with the default constants",
+					     *slot, 100 * series->default_ratio);
 	}
 	*sentences = list.items;
 	return list.count;
@@ -107,14 +114,22 @@ static const char *x_label(struct arena *arena, const char *x_name)
 	return arena_printf(arena, "%s%s", words, bytes ? " (B)" : "");
 }
 
-/* Draws the fitted line and the measured points, or, if x alone does not determine the time,
- * predicted over measured times. */
+static const char *caption_of(struct arena *arena, const struct calibration *calibration)
+{
+	const struct recording *recording = calibration->recording;
+	return arena_printf(
+		arena,
+		"%s, %s, %s: %zu passes; whiskers: 95 %% intervals of the passes' medians; test "
+		"rows are held out from the fit; recording %.12s",
+		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
+		recording->pass_count, recording->hash);
+}
+
+/* Draws the fitted line and the measured points. */
 static struct drawing *draw_series(struct arena *arena, const struct calibration *calibration,
 				   const struct calibration_series *series)
 {
-	const struct recording *recording = calibration->recording;
 	size_t count = series->count;
-	struct parity_point *parity = ARENA_ARRAY(arena, count, struct parity_point);
 	struct estimate *y = ARENA_ARRAY(arena, count, struct estimate);
 	struct estimate *measured = ARENA_ARRAY(arena, count, struct estimate);
 	double *x = ARENA_ARRAY(arena, count, double);
@@ -125,18 +140,8 @@ static struct drawing *draw_series(struct arena *arena, const struct calibration
 		test[i] = p->held_out;
 		y[i] = estimate_exact(1e6 * p->predicted);
 		measured[i] = (struct estimate){1e6 * p->y, 1e6 * p->low, 1e6 * p->high};
-		parity[i] = (struct parity_point){quantity_format(arena, QUANTITY_COUNT, p->x),
-						  1e6 * p->y, y[i], test[i]};
 	}
-	const char *caption = arena_printf(
-		arena,
-		"%s, %s, %s: %zu passes; whiskers: 95 %% intervals of the passes' medians; test "
-		"rows are held out from the fit; recording %.12s",
-		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
-		recording->pass_count, recording->hash);
-	const struct chart_text text = {series->label, caption};
-	if (series->segments.count == 0)
-		return chart_parity(arena, text, "us", parity, count);
+	const struct chart_text text = {series->label, caption_of(arena, calibration)};
 	bool log = count > 0 && x[0] > 0 && x[count - 1] > DECADES_MOST * x[0];
 	const struct chart_axes axes = {.x_label = x_label(arena, series->x_name),
 					.y_label = "time (us)",
@@ -147,15 +152,66 @@ static struct drawing *draw_series(struct arena *arena, const struct calibration
 	return chart_curves(arena, text, axes, &curve, 1);
 }
 
-size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
-			    const struct drawing *const **drawings)
+static const char *kernels_title(const struct calibration_series *series)
 {
-	const struct drawing **list =
-		ARENA_ARRAY(arena, calibration->series.count + 1, const struct drawing *);
-	for (size_t i = 0; i < calibration->series.count; i++)
-		list[i] = draw_series(arena, calibration, &calibration->series.items[i]);
+	return strcmp(series->x_name, "flop") == 0 ? "Matrix products, measured and by the law"
+						   : "Attention, measured and by the law";
+}
+
+/* Draws the kernels of this and the following series of the same sort, products or attention. */
+static struct drawing *draw_kernels(struct arena *arena, const struct calibration *calibration,
+				    const struct calibration_series *first)
+{
+	const struct calibration_series *all = calibration->series.items;
+	VEC(struct parity_group) groups = {0};
+	for (const struct calibration_series *s = first; s < all + calibration->series.count; s++) {
+		struct parity_point *points = ARENA_ARRAY(arena, s->count + 1, struct parity_point);
+		for (size_t i = 0; i < s->count; i++)
+			points[i] = (struct parity_point){
+				quantity_format(arena, QUANTITY_COUNT, s->points[i].x),
+				1e6 * s->points[i].y, estimate_exact(1e6 * s->points[i].predicted),
+				s->points[i].held_out};
+		if (s->segments.count == 0 && strcmp(s->x_name, first->x_name) == 0)
+			*VEC_PUSH(arena, &groups) =
+				(struct parity_group){s->label, points, s->count};
+	}
+	const struct chart_text text = {kernels_title(first), caption_of(arena, calibration)};
+	return chart_parity_groups(arena, text, "us", groups.items, groups.count);
+}
+
+/* Returns true if an earlier series has the drawing of this one, because both are kernels of one
+ * sort. */
+static bool is_drawn(const struct calibration *calibration, size_t index)
+{
+	const struct calibration_series *all = calibration->series.items;
+	for (size_t i = 0; i < index && all[index].segments.count == 0; i++)
+		if (all[i].segments.count == 0 && strcmp(all[i].x_name, all[index].x_name) == 0)
+			return true;
+	return false;
+}
+
+size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
+			    const struct calibration_drawing **drawings)
+{
+	struct calibration_drawing *list =
+		ARENA_ARRAY(arena, calibration->series.count + 1, struct calibration_drawing);
+	size_t count = 0;
+	for (size_t i = 0; i < calibration->series.count; i++) {
+		const struct calibration_series *series = &calibration->series.items[i];
+		struct calibration_drawing *to = &list[count];
+		to->kernels = series->segments.count == 0;
+		if (is_drawn(calibration, i))
+			continue;
+		count++;
+		to->drawing = to->kernels ? draw_kernels(arena, calibration, series)
+					  : draw_series(arena, calibration, series);
+		to->caption = to->kernels
+				      ? kernels_title(series)
+				      : arena_printf(arena, "%s: measurements and the fitted line",
+						     series->label);
+	}
 	*drawings = list;
-	return calibration->series.count;
+	return count;
 }
 
 const struct result_table *
@@ -258,10 +314,19 @@ static void add_parameters(struct report *report, const struct calibration *cali
 	}
 }
 
+void report_kernels(struct report *report, const struct calibration *calibration)
+{
+	const struct calibration_drawing *drawings;
+	size_t count = calibration_drawings(report->arena, calibration, &drawings);
+	for (size_t i = 0; i < count; i++)
+		if (drawings[i].kernels)
+			report_figure(report, drawings[i].drawing, "%s.", drawings[i].caption);
+}
+
 struct streams report_calibration(struct report *report, const struct calibration *calibration)
 {
 	const struct recording *recording = calibration->recording;
-	const struct drawing *const *drawings;
+	const struct calibration_drawing *drawings;
 	const char *const *sentences;
 	const char *answer = calibration_words(report->arena, calibration);
 	const char *drift = recording->gpu /* only recordings of GPUs have anchors */
@@ -296,8 +361,6 @@ struct streams report_calibration(struct report *report, const struct calibratio
 	report_add(report, BLOCK_UNFOLD, "%s", "");
 	count = calibration_drawings(report->arena, calibration, &drawings);
 	for (size_t i = 0; i < count; i++)
-		report_figure(report, (struct drawing *)drawings[i],
-			      "%s: measurements and the fitted line.",
-			      calibration->series.items[i].label);
+		report_figure(report, drawings[i].drawing, "%s.", drawings[i].caption);
 	return report_streams(report, calibration);
 }

@@ -16,6 +16,12 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 const struct result_table *calibration_points(struct arena *arena,
 					      const struct calibration *const *calibrations,
 					      size_t count);
-/* Draws each line and roofline. Returns the number of drawings. */
+/* Draws each line, the products of all number types together, and attention. Returns the number of
+ * drawings. */
+struct calibration_drawing {
+	struct drawing *drawing;
+	const char *caption;
+	bool kernels; /* measured and predicted kernels, not a line */
+};
 size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
-			    const struct drawing *const **drawings);
+			    const struct calibration_drawing **drawings);

@@ -76,6 +76,11 @@ void report_recording(struct report *report, const struct calibration *calibrati
 {
 	const struct recording *recording = calibration->recording;
 	const char *device = recording->gpu ? recording->gpu : recording->cpu;
+	const struct recording_point *const *points;
+	if (recording_find(recording, report->arena, "stream", "", &points) == 0) {
+		report_calibration(report, calibration);
+		return;
+	}
 	report_add(report, BLOCK_PART, "Forwarded programs: %s", device);
 	size_t answer = report->blocks.count;
 	report_answer(report, false, "%s", "");
@@ -88,7 +93,7 @@ void report_recording(struct report *report, const struct calibration *calibrati
 	struct streams error = report_streams(report, calibration);
 	report->blocks.items[answer].text =
 		error.count == 0
-			? "The recording has no forwarded programs (the probe's test `stream`)."
+			? "No forwarded program of the recording could be predicted."
 			: arena_printf(
 				  report->arena,
 				  "For %zu programs forwarded to %s, which set no parameter, the "
@@ -97,4 +102,5 @@ void report_recording(struct report *report, const struct calibration *calibrati
 				  error.count, device,
 				  figures(report->arena, 100 * error.median_ratio, 2),
 				  figures(report->arena, 100 * error.most_ratio, 2));
+	report_kernels(report, calibration);
 }

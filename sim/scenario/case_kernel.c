@@ -70,22 +70,47 @@ static double size_of(int type)
 	return type == NUMBER_FP8 ? 1 : type == NUMBER_FP16 || type == NUMBER_BF16 ? 2 : 4;
 }
 
-static struct kernel_work product_work(const struct kernel_case *k)
+struct single_kernel single_product(enum number_type type, struct kernel_product p, bool quantise,
+				    bool plain)
 {
-	const struct kernel_product p = {k->m_count, k->n_count, k->k_count, k->products_count};
-	double result_B = fmax(2, size_of(k->type));
-	return (struct kernel_work){
-		.flop = 2 * p.m * p.n * p.k * p.count,
-		.bytes_B = p.count *
-			   (size_of(k->type) * (p.m * p.k + p.k * p.n) + result_B * p.m * p.n),
-		.form = KERNEL_PRODUCT,
-		.type = (enum number_type)k->type,
-		.plain = k->plain,
-		.product = p};
+	double result_B = fmax(2, size_of((int)type));
+	struct single_kernel run = {
+		.work = {.flop = 2 * p.m * p.n * p.k * p.count,
+			 .bytes_B = p.count * (size_of((int)type) * (p.m * p.k + p.k * p.n) +
+					       result_B * p.m * p.n),
+			 .form = KERNEL_PRODUCT,
+			 .type = type,
+			 .plain = plain,
+			 .product = p}};
+	if (quantise) {
+		run.before_count = QUANTISE_KERNELS;
+		run.before.bytes_B = QUANTISE_B * p.m * p.k * p.count / QUANTISE_KERNELS;
+	}
+	return run;
 }
 
-static struct kernel_work attention_work(const struct kernel_case *k)
+struct single_kernel single_attention(enum number_type type, struct kernel_attention a)
 {
+	double kept = a.window > 0 ? fmin(a.keys, a.window + a.queries) : a.keys;
+	double values_B = size_of((int)type) * 2 * a.heads * a.queries;
+	return (struct single_kernel){
+		.work = {.bytes_B = a.sequences * a.head_size *
+				    (values_B + 2 * a.element_B * a.kv_heads * kept),
+			 .form = KERNEL_ATTENTION,
+			 .type = type,
+			 .attention = a}};
+}
+
+static struct single_kernel run_of(const struct kernel_case *k)
+{
+	enum number_type type = (enum number_type)k->type;
+	if (k->form == FORM_PASS)
+		return (struct single_kernel){.work = {.bytes_B = k->size_B}};
+	if (k->form == FORM_PRODUCT)
+		return single_product(type,
+				      (struct kernel_product){k->m_count, k->n_count, k->k_count,
+							      k->products_count},
+				      k->quantise, k->plain);
 	const struct kernel_attention a = {
 		.sequences = k->sequences_count,
 		.queries = k->queries_count,
@@ -96,13 +121,7 @@ static struct kernel_work attention_work(const struct kernel_case *k)
 		.window = k->window_count,
 		.element_B = size_of(k->cache_type),
 		.causal = k->causal};
-	double kept = a.window > 0 ? fmin(a.keys, a.window + a.queries) : a.keys;
-	double values_B = size_of(k->type) * 2 * a.heads * a.queries;
-	return (struct kernel_work){.bytes_B = a.sequences * a.head_size *
-					       (values_B + 2 * a.element_B * a.kv_heads * kept),
-				    .form = KERNEL_ATTENTION,
-				    .type = (enum number_type)k->type,
-				    .attention = a};
+	return single_attention(type, a);
 }
 
 /* Returns what a user calls the kernel. */
@@ -177,14 +196,7 @@ void case_kernel_client(struct reader *c, struct job_entry *client)
 	if (diag_count(c->diag) > 0)
 		return;
 	struct single_kernel *run = ARENA_NEW(c->arena, struct single_kernel);
-	run->work = k->form == FORM_PRODUCT     ? product_work(k)
-		    : k->form == FORM_ATTENTION ? attention_work(k)
-						: (struct kernel_work){.bytes_B = k->size_B};
-	if (k->form == FORM_PRODUCT && k->quantise) {
-		run->before_count = QUANTISE_KERNELS;
-		run->before.bytes_B =
-			QUANTISE_B * k->m_count * k->k_count * k->products_count / QUANTISE_KERNELS;
-	}
+	*run = run_of(k);
 	client->efficiency = case_kernel_law(c, gpu);
 	client->kernel = run;
 	network->name = kernel_words(c->arena, k);

@@ -123,6 +123,11 @@ struct single_kernel {
 	struct kernel_work work, before;
 	double before_count;
 };
+/* A product of matrices, and fused attention (its element_B is that of keys and values). quantise:
+ * the first matrix is quantised from 16 bits; plain: see kernel.h. */
+struct single_kernel single_product(enum number_type type, struct kernel_product product,
+				    bool quantise, bool plain);
+struct single_kernel single_attention(enum number_type type, struct kernel_attention attention);
 /* Returns the time of both on the GPU in s. */
 double single_kernel_s(const struct single_kernel *run, const struct gpu_params *gpu,
 		       const struct efficiency_params *efficiency);

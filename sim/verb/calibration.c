@@ -107,10 +107,10 @@ static int draw(const struct command *command, const struct calibration *const *
 	VEC(const struct drawing *) all = {0};
 	bool pages = ends_in(command->plot, ".pdf");
 	for (size_t i = 0; i < count; i++) {
-		const struct drawing *const *drawings;
+		const struct calibration_drawing *drawings;
 		size_t n = calibration_drawings(command->arena, calibrations[i], &drawings);
 		for (size_t k = 0; k < n; k++)
-			*VEC_PUSH(command->arena, &all) = drawings[k];
+			*VEC_PUSH(command->arena, &all) = drawings[k].drawing;
 	}
 	if (!all.count)
 		return EXIT_DONE;

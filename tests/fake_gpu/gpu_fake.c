@@ -68,7 +68,8 @@ static double both(double x, double y)
 /* Time of an m x k by k x n product with one block for each tile on MULTIPROCESSORS, in waves. A
  * library takes the fastest tile and divides k into parts, whose results a further kernel adds. A
  * block loads a row and a column while it multiplies, and stores its tile. On CUDA cores, small
- * tiles need more loads into registers. The bandwidth of the operands is the cache's. */
+ * tiles need more loads into registers. Operands come from the cache, and parts go through memory.
+ */
 static double product_s(const struct planted *planted, const struct gpu_work *work, double peak)
 {
 	static const int sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64},
@@ -93,8 +94,8 @@ static double product_s(const struct planted *planted, const struct gpu_work *wo
 				break;
 			double block_s = row_s * fmax(64, k / parts) + planted->fill_s +
 					 (parts > 1 ? 0 : a * b * size_B / planted->load_Bps);
-			double add_s = parts > 1 ? planted->split_s +
-							   4 * m * n * (parts + 1) / planted->l2_Bps
+			double add_s = parts > 1 ? planted->split_s + 4 * m * n * (parts + 1) /
+									      planted->memory_Bps
 						 : 0;
 			double waves = ceil(tiles * parts / MULTIPROCESSORS);
 			best_s = fmin(best_s, both(waves * block_s, bytes_s) + add_s);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calib/fit/calibrating.h"
-#include "calib/fit/products.h"
+#include "calib/fit/law.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "tests/test.h"
@@ -122,6 +122,12 @@ static struct calibrating calibrating_new(const struct planting *plan, uint64_t 
 				    .seed = seed,
 				    .confidence = 0.95,
 				    .sm_count = SMS,
+				    .gpu = {.generation = GENERATION_VOLTA},
+				    .kernels = {.product_fp32_ratio = 1,
+						.fill_s = 1e-6,
+						.load_Bps = 6e10,
+						.split_s = 2.5e-6,
+						.operand_ratio = 1},
 				    .result = result};
 }
 
@@ -175,21 +181,26 @@ static void repeat_few(uint64_t seed, struct counts *counts)
 	struct interval call;
 	add_point(&plan, "call", CALL_S);
 	add_line(&plan, 2);
-	const struct products law = {.sm_count = SMS,
-				     .value = {[NUMBER_FP32] = PEAK_FLOPS,
-					       [PRODUCTS_FILL] = FILL_S,
-					       [PRODUCTS_LOAD] = LOAD,
-					       [PRODUCTS_BANDWIDTH] = OPERANDS_BPS}};
+	struct calibrating c = calibrating_new(&plan, seed);
+	struct law law = {.gpu = c.gpu, .kernels = c.kernels};
+	law_reached(&law);
+	law.gpu.fp32_flops = PEAK_FLOPS;
+	law.gpu.multiprocessors_count = SMS;
+	law.gpu.memory_bandwidth_Bps = 1e12; /* of the fit, where the recording has none */
+	law.gpu.memory_efficiency_ratio = 1;
+	law.kernels.operand_ratio = OPERANDS_BPS / law.gpu.memory_bandwidth_Bps;
+	law.kernels.fill_s = FILL_S;
+	law.kernels.load_Bps = LOAD;
 	for (size_t i = 0; i < SHAPES; i++) {
 		double m = 64 << i % 7, n = 128 << i / 7 % 6, k = 256 << i % 5;
-		struct kernel_work work = products_work(NUMBER_FP32, m, n, k);
-		struct recording_point *point = add_point(&plan, "gemm", products_at(&law, &work));
+		const struct single_kernel run = single_product(
+			NUMBER_FP32, (struct kernel_product){m, n, k, 1}, false, false);
+		struct recording_point *point = add_point(&plan, "gemm", law_at(&law, &run));
 		add_word(point, "type", "fp32");
 		add_number(point, "m", m);
 		add_number(point, "n", n);
 		add_number(point, "k", k);
 	}
-	struct calibrating c = calibrating_new(&plan, seed);
 	CHECK(calibrating_value(&c, "call", "", &call));
 	counts->held[FEW_CALL] += holds(call, CALL_S);
 	calibrate_compute(&c);

@@ -116,7 +116,7 @@ END {
 {"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":67108864} 5.3717e-3 0.03
 {"test":"share","is":{"with":"d2h","of":"h2d"} 1.3 0.05
 {"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536862720} 0.77085e-3 0.04
-{"test":"gemm","is":{"type":"fp16"},"x":{"m":4096,"n":4096,"k":4096} 2.2432e-3 0.02
+{"test":"gemm","is":{"type":"fp16"},"x":{"m":4096,"n":4096,"k":4096} 2.4149e-3 0.02
 END
 [ ! -s "$scratch.wrong" ] || complain "$(cat "$scratch.wrong")"
 verdict 'probe.finds_planted_values'
@@ -193,7 +193,7 @@ END {
 {"test":"copy","is":{"direction":"d2h","memory":"pageable","call":"sync","measure":"rate"},"x":{"size_B":65536} 19.40896
 {"test":"share","is":{"with":"d2h","of":"h2d"} 1.12
 {"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536862720} 360.80848
-{"test":"gemm","is":{"type":"fp32"},"x":{"m":128,"n":128,"k":128} 5.0783147
+{"test":"gemm","is":{"type":"fp32"},"x":{"m":128,"n":128,"k":128} 7.57674201
 {"test":"forward","is":{"transport":"shm","what":"call","mode":"sync"},"x":{"argument_B":64,"payload_B":0,"batch":1} 4.31408
 {"test":"forward","is":{"transport":"tcp","what":"call","mode":"sync"},"x":{"argument_B":64,"payload_B":0,"batch":1} 21.51408
 {"test":"forward","is":{"transport":"shm","what":"call","mode":"async"},"x":{"argument_B":64,"payload_B":0,"batch":1} 1.784595

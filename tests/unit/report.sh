@@ -121,7 +121,7 @@ dataset = { name = "what"; title = "What if the wire were longer?"; draws = 2;
 	dimensions = ( { name = "wire"; values = ( { is = "near"; }, { is = "far"; settings = ["link.vswitch.latency=1 ms"]; } ); },
 		{ name = "batch"; setting = "case.batch"; values = ["16", "32"]; } ); };
 END
-# A probe's recording: its forwarded programs are predicted; a sentence if it has none.
+# A probe's recording: its forwarded programs are predicted. One without such programs shows its fits.
 recording() {
 	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
 		holds loopback.html 'Forwarded programs: Spinning CPU' 'For 12 programs forwarded' \
@@ -131,7 +131,7 @@ recording() {
 		awk 'NR == 1 { printf "%.4g ms|%.4g ms\n", $1 / 1000, $2 / 1000 }' >wanted &&
 		sed 's/<\/td>/|/g; s/<[^>]*>//g' loopback.html | grep -qF "launches|sync|10 us|0 B|0 s|no limit|$(cat wanted)|" &&
 		"$FARWIRE" report "$root/tests/recorded/calibration/fake.jsonl" -o fake.html &&
-		holds fake.html 'has no forwarded programs' &&
+		holds fake.html 'Parameters of the profile' 'Fitted lines and their gates' &&
 		refused 2 'cannot be read' "$FARWIRE" report none.jsonl -o bad.html
 }
 beside_in_json() {

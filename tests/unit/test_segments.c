@@ -4,7 +4,7 @@
 
 #include "calib/fit/calibrating.h"
 #include "calib/fit/interval.h"
-#include "calib/fit/products.h"
+#include "calib/fit/law.h"
 #include "calib/fit/segments.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -141,49 +141,122 @@ static void change_point_ignores_single_outliers(void)
 /* A product of 1280 x 1280 elements with k = 64 on 100 SMs at 10 Tflop/s. k is too short to be
  * divided. With tiles of 128 x 128 there are 100 tiles, which run in one wave. Its arithmetic takes
  * 2 x 128 x 128 x 64 x 100 / 1e13 = 20.9715 us. With the fill of 2 us and the floor of 1 us the
- * product takes 23.9715 us. Tiles of 256 x 128 take one wave of 41.943 us and more. Smaller tiles
- * take two or more waves, each with a fill. The operands' bytes take no time here. */
-static void product_takes_waves_of_tiles_and_their_fill(void)
+ * product takes 23.9715 us. Tiles of 256 x 128 take one wave of 41.9 us. Smaller tiles take two
+ * or more waves, each with a fill. The operands' bytes take no time here. */
+static struct law law_of(double sm_count, double floor_s)
 {
-	struct products law = {.floor_s = 1e-6, .sm_count = 100};
-	const struct kernel_work work = products_work(NUMBER_TF32, 1280, 1280, 64);
-	law.value[NUMBER_TF32] = 1e13;
-	law.value[PRODUCTS_FILL] = 2e-6;
-	law.value[PRODUCTS_LOAD] = 1e18;
-	law.value[PRODUCTS_BANDWIDTH] = 1e18;
-	CHECK_NEAR(products_at(&law, &work), 23.9715e-6, 1e-4);
+	return (struct law){.gpu = {.generation = GENERATION_VOLTA,
+				    .multiprocessors_count = sm_count,
+				    .kernel_floor_s = floor_s,
+				    .memory_bandwidth_Bps = 1e18,
+				    .memory_efficiency_ratio = 1},
+			    .kernels = {.product_fp32_ratio = 1,
+					.product_tf32_ratio = 1,
+					.product_half_ratio = 1,
+					.product_fp8_ratio = 1,
+					.fill_s = 2e-6,
+					.load_Bps = 1e18,
+					.split_s = 2.5e-6,
+					.operand_ratio = 1,
+					.attention_forward_ratio = 0.6,
+					.attention_fill_s = 2e-6,
+					.attention_floor_s = 5e-6}};
 }
 
-static void planted_constants_of_products_are_found(void)
+static void product_takes_waves_of_tiles_and_their_fill(void)
 {
-	enum { COUNT = 80 };
+	struct law law = law_of(100, 1e-6);
+	const struct single_kernel run = single_product(
+		NUMBER_TF32, (struct kernel_product){1280, 1280, 64, 1}, false, false);
+	law.gpu.tf32_flops = 1e13;
+	CHECK_NEAR(law_at(&law, &run), 23.9715e-6, 1e-4);
+}
+
+static struct single_kernel some_kernel(struct rng *rng, size_t i)
+{
+	const struct kernel_product product = {ceil(64 * exp2(7 * rng_uniform(rng))),
+					       ceil(64 * exp2(7 * rng_uniform(rng))),
+					       ceil(16 * exp2(9 * rng_uniform(rng))), 1};
+	const struct kernel_attention attention = {.sequences = 1 + (double)(i % 16),
+						   .queries = i % 2 ? 1 : product.m,
+						   .keys = product.m,
+						   .heads = 32,
+						   .kv_heads = 8,
+						   .head_size = 128,
+						   .element_B = 2,
+						   .causal = true};
+	if (i % 3 == 2)
+		return single_attention(NUMBER_FP16, attention);
+	return single_product(i % 3 ? NUMBER_FP16 : NUMBER_FP32, product, false, false);
+}
+
+static struct law planted_law(const double planted[LAW_CONSTANTS])
+{
+	struct law truth = law_of(80, 1.5e-6);
+	truth.gpu.memory_bandwidth_Bps = 9e11;
+	truth.gpu.fp32_flops = planted[NUMBER_FP32];
+	truth.gpu.fp16_flops = planted[NUMBER_FP16];
+	truth.kernels.fill_s = planted[LAW_FILL];
+	truth.kernels.load_Bps = planted[LAW_LOAD];
+	truth.kernels.split_s = planted[LAW_SPLIT];
+	truth.kernels.operand_ratio = planted[LAW_OPERAND];
+	truth.kernels.attention_forward_ratio = planted[LAW_ATTENTION];
+	truth.kernels.attention_fill_s = planted[LAW_ATTENTION_FILL];
+	truth.kernels.attention_floor_s = planted[LAW_ATTENTION_FLOOR];
+	return truth;
+}
+
+/* Products first, then attention, as a calibration does. */
+static void planted_constants_of_kernels_are_found(void)
+{
+	enum { COUNT = 240 };
+	static const bool offered[2][LAW_CONSTANTS] = {{[NUMBER_FP32] = true,
+							[NUMBER_FP16] = true,
+							[LAW_FILL] = true,
+							[LAW_LOAD] = true,
+							[LAW_SPLIT] = true,
+							[LAW_OPERAND] = true,
+							[NUMBER_BF16] = true},
+						       {[LAW_ATTENTION] = true,
+							[LAW_ATTENTION_FILL] = true,
+							[LAW_ATTENTION_FLOOR] = true}};
+	static const double planted[LAW_CONSTANTS] = {
+		[NUMBER_FP32] = 12e12,       [NUMBER_FP16] = 9e13,
+		[LAW_FILL] = 1.7e-6,         [LAW_LOAD] = 6e10,
+		[LAW_SPLIT] = 4e-6,          [LAW_OPERAND] = 0.8,
+		[LAW_ATTENTION] = 0.4,       [LAW_ATTENTION_FILL] = 1.5e-6,
+		[LAW_ATTENTION_FLOOR] = 7e-6};
 	struct arena *arena = arena_new();
-	const struct products planted = {.floor_s = 1.5e-6,
-					 .sm_count = 80,
-					 .value = {12e12, 0, 9e13, 0, 1.7e-6, 15e9, 3e12}};
-	struct products_point points[COUNT];
+	struct law truth = planted_law(planted), found = law_of(80, 1.5e-6);
+	found.gpu.memory_bandwidth_Bps = truth.gpu.memory_bandwidth_Bps;
+	found.kernels.load_Bps = 9e10;
+	struct law_point points[2][COUNT];
+	size_t counts[2] = {0};
 	struct rng rng = rng_named(3, "products");
 	for (size_t i = 0; i < COUNT; i++) {
-		double m = ceil(64 * exp2(7 * rng_uniform(&rng)));
-		double n = ceil(64 * exp2(7 * rng_uniform(&rng)));
-		double k = ceil(16 * exp2(9 * rng_uniform(&rng)));
-		points[i].work = products_work(i % 2 ? NUMBER_FP16 : NUMBER_FP32, m, n, k);
-		points[i].time_s = products_at(&planted, &points[i].work) *
-				   exp(0.003 * num_normal_quantile(rng_uniform(&rng)));
+		bool attention = i % 3 == 2;
+		struct law_point *to = &points[attention][counts[attention]++];
+		to->run = some_kernel(&rng, i);
+		to->time_s = law_at(&truth, &to->run) *
+			     exp(0.003 * num_normal_quantile(rng_uniform(&rng)));
 	}
-	points[7].time_s *= 3; /* a disturbed point */
-	struct products found = {.floor_s = 1.5e-6, .sm_count = 80};
-	CHECK(products_fit(arena, points, COUNT, &found));
-	for (size_t k = 0; k < PRODUCTS_CONSTANTS; k++) {
-		if (!(planted.value[k] > 0)) /* no product of this type */
-			CHECK(isinf(found.error_ratio[k]));
-		else
-			CHECK_NEAR(found.value[k], planted.value[k], 0.03);
+	points[0][7].time_s *= 3; /* a disturbed point */
+	for (int stage = 0; stage < 2; stage++) {
+		CHECK(law_fit(arena, points[stage], counts[stage], offered[stage], &found));
+		for (int k = 0; k < LAW_CONSTANTS; k++) {
+			if (!offered[stage][k])
+				continue;
+			if (!(planted[k] > 0)) /* no product of this type */
+				CHECK(isinf(found.error_ratio[k]));
+			else
+				CHECK_NEAR(law_value(&found, (enum law_constant)k), planted[k],
+					   0.03);
+		}
 	}
-	CHECK(!products_fit(arena, points, 5, &found));
-	for (size_t i = 0; i < COUNT; i++)
-		points[i].work.flop = 1e9;
-	CHECK(!products_fit(arena, points, COUNT, &found));
+	CHECK(!law_fit(arena, points[0], 5, offered[0], &found));
+	for (size_t i = 0; i < counts[0]; i++)
+		points[0][i].run.work.bytes_B = 1e9;
+	CHECK(!law_fit(arena, points[0], counts[0], offered[0], &found));
 	arena_free(arena);
 }
 
@@ -327,7 +400,7 @@ static const struct test tests[] = {
 	TEST(equal_times_give_a_flat_line),
 	TEST(change_point_ignores_single_outliers),
 	TEST(product_takes_waves_of_tiles_and_their_fill),
-	TEST(planted_constants_of_products_are_found),
+	TEST(planted_constants_of_kernels_are_found),
 	TEST(three_passes_use_students_t),
 	TEST(disturbed_pass_hardly_moves_the_mean),
 	TEST(twelve_passes_use_the_bootstrap),
