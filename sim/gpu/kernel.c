@@ -221,6 +221,8 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 	const struct kernel_params *kernels = efficiency->kernels;
 	double clock_ratio = fmin(1, (efficiency->alone ? 1 : kernels->sustained_ratio) *
 					     power_ratio(gpu, kernels));
+	if (work->library_ratio > 0)
+		clock_ratio *= work->library_ratio;
 	const double ratios[] = {
 		[NUMBER_FP32] = kernels->product_fp32_ratio,
 		[NUMBER_TF32] = kernels->product_tf32_ratio,

@@ -86,6 +86,7 @@ struct kernel_work {
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
 	 * are multiples of 16 bytes */
 	double aligned_count;
+	double library_ratio; /* its rate divided by that of the constants' library; 0: 1 */
 	union {
 		struct kernel_product product;
 		struct kernel_convolution convolution;

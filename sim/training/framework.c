@@ -140,6 +140,12 @@ static const struct param_row stack_rows[] = {
 		   "whether gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
 		   "(variable_mgr.py); MXNet's fp16 kvstore exchanges fp16"),
+	COST_ASSUMED(
+		struct stack_params, library_ratio, QUANTITY_RATIO, 0.3, 1.5, "1",
+		"rate of products and convolutions divided by that of the libraries whose "
+		"kernels set the GPU's constants",
+		"assumption: a library of the GPU's first year is slower (calib/fits/mxnet.cfg: "
+		"cuDNN 8.0 on A100)"),
 	PARAM_WHOLE(struct stack_params, update_tensors_count, 1, 10000, "1",
 		    "number of tensors that one kernel of the optimiser updates",
 		    "a kernel for each tensor; MXNET_OPTIMIZER_AGGREGATION_SIZE, apex and "

@@ -36,7 +36,7 @@ struct stack_params {
 	int layout, fusion; /* enum stack_layout, enum stack_fusion */
 	bool fused_averages, persistent_norm, fused_attention, cudnn_attention, fused_accumulation,
 		fp16_gradients;
-	double update_tensors_count;
+	double update_tensors_count, library_ratio;
 	bool foreach_optimiser, lamb, master_weights, separate_bias, lars;
 	double engine_wait_s;
 	bool cuda_graph;

@@ -512,6 +512,8 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 		     !(stack->fusion == FUSION_NORM && stack->forward_only);
 	if (stack->xla_clusters_count > 0 || fuses)
 		graph = op_graph_fuse(arena, &graph, (enum stack_fusion)stack->fusion);
+	for (size_t i = 0; i < graph.count; i++)
+		((struct op *)graph.ops)[i].work.library_ratio = stack->library_ratio;
 	builder_group_updates((struct op *)graph.ops, graph.count, stack);
 	add_waits(&graph, stack);
 	return graph;
