@@ -260,7 +260,8 @@ static void read_log(struct importing *importing, const struct importer *importe
 	importing->lines.in = in;
 	importing->lines.origin = (struct origin){path, 0};
 	importing->json = NULL;
-	importing->tool = importing->tool ? "log" : importer->name;
+	bool another = importing->tool && strcmp(importing->tool, importer->name) != 0;
+	importing->tool = another ? "log" : importer->name;
 	importer->log(importing);
 	arena_free(importing->value);
 	importing->value = NULL;
@@ -346,7 +347,7 @@ static void write_point(FILE *out, const struct import_point *point)
 		jw_real(&json, NULL, point->samples.items[i]);
 	jw_close(&json);
 	jw_text(&json, "stop", "count");
-	jw_flag(&json, "held_out", false);
+	jw_flag(&json, "held_out", point->held_out);
 	jw_close(&json);
 	jw_end(&json);
 }
@@ -384,7 +385,9 @@ static bool done(struct importing *importing, struct imported *imported)
 		summary = arena_printf(importing->arena, "%s\n%zu skipped: %s (%s:%d)", summary,
 				       skip->count, skip->why, skip->path, skip->line);
 	}
-	*imported = (struct imported){.write = write_log, .ctx = importing, .summary = summary};
+	imported->write = write_log;
+	imported->ctx = imported->log = importing;
+	imported->summary = summary;
 	return true;
 }
 
@@ -393,7 +396,9 @@ bool import_read(struct arena *arena, struct diag *diag, const struct importer *
 {
 	if (importer->calls)
 		return import_calls(arena, diag, importer, in, path, imported);
-	struct importing *importing = begin(arena, diag);
+	struct importing *importing = imported->log ? imported->log : begin(arena, diag);
+	importing->diag = importing->lines.diag = diag;
+	importing->only_gpu = imported->only_gpu;
 	read_log(importing, importer, in, path);
 	return done(importing, imported);
 }

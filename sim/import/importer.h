@@ -27,7 +27,7 @@
 #include "sim/json/document.h"
 #include "sim/traces/readers.h"
 
-enum { IMPORT_NUMBERS = 4, IMPORT_WORDS_MAX = 512, IMPORT_MARKS = 4 };
+enum { IMPORT_NUMBERS = 8, IMPORT_WORDS_MAX = 512, IMPORT_MARKS = 4 };
 
 struct import_point {
 	const char *test, *words; /* for example "collective=all_reduce library=nccl" */
@@ -38,6 +38,7 @@ struct import_point {
 	const char *unit; /* "s" or "B/s" */
 	size_t pass;      /* number of earlier occurrences, set by import_read() */
 	int line;
+	bool held_out; /* judges the fit */
 	VEC(double) samples;
 };
 
@@ -57,6 +58,7 @@ struct importing {
 	struct arena *value;    /* memory of the present JSON value */
 	int lines_before;       /* lines before the JSON */
 	const char *tool, *gpu; /* gpu is NULL if the log has none */
+	const char *only_gpu;   /* --gpu; NULL: not given */
 	size_t pass_count;
 	VEC(struct import_point) points;
 	VEC(struct import_skip) skips;
@@ -67,6 +69,9 @@ struct imported {
 	void (*write)(FILE *out, const void *ctx);
 	const void *ctx;
 	const char *summary; /* summary of the content, for the user */
+	/* Set by the caller before the first file: --gpu, or NULL. */
+	const char *only_gpu;
+	struct importing *log; /* of earlier files, which the next one joins; at first NULL */
 	/* Set by the caller: is told how much of a large file has been read; may be NULL. */
 	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
 	void *tell_ctx;
@@ -79,6 +84,7 @@ struct importer {
 	/* For logs: `expected` describes the content for errors; `log` adds points, or errors to
 	 * diag. */
 	const char *expected;
+	bool joins; /* several files become one recording, and --gpu chooses rows */
 	void (*log)(struct importing *importing);
 	/* For traces, which become call files. `steps` says how a user gets marks of
 	 * steps in them, or is NULL. */

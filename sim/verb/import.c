@@ -80,13 +80,17 @@ static int run(const struct command *command)
 			registry_unknown(command->arena, &importer_registry, kind, NULL));
 	if (importer->files) {
 		struct diag *diag = diag_new(command->arena);
-		struct imported imported;
+		struct imported imported = {0};
 		if (!importer->files(command->arena, diag, command->words + 1,
 				     command->word_count - 1, &imported))
 			return command_failed(diag, NULL);
 		return write_imported(command, &(struct results){&imported, 1});
 	}
-	if (command->word_count != 2 && !importer->calls)
+	if (command->gpu && !importer->joins)
+		return command_stop(EXIT_USAGE,
+				    "import: --gpu chooses rows of `import kernels` only (remove "
+				    "it)");
+	if (command->word_count != 2 && !importer->calls && !importer->joins)
 		return command_stop(
 			EXIT_USAGE,
 			"import: there must be one file, not %zu (write one command for "
@@ -94,9 +98,12 @@ static int run(const struct command *command)
 			command->word_count - 1);
 	struct results results = {ARENA_ARRAY(command->arena, command->word_count, struct imported),
 				  0};
+	results.items[0].only_gpu = command->gpu;
 	for (size_t i = 1; i < command->word_count; i++) {
+		if (results.count == 0 || !importer->joins)
+			results.count++;
 		int code = import(command, importer, command->words[i],
-				  &results.items[results.count++]);
+				  &results.items[results.count - 1]);
 		if (code != EXIT_DONE)
 			return code;
 	}
@@ -115,9 +122,10 @@ const struct verb verb_import = {
 		"  farwire import model config.json -o net.cfg\n"
 		"  farwire import plan train.sh -o case.cfg\n"
 		"  farwire import topology topo.txt -o machine.cfg  # nvidia-smi topo -m\n"
+		"  farwire import kernels gemm.csv attention.tsv --gpu h100-sxm5 -o x.jsonl\n"
 		"  farwire fit x.jsonl -o x.cfg\n"
 		"  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
-	.options = "output quiet",
+	.options = "gpu output quiet",
 	.words_min = 2,
 	.run = run,
 };

@@ -123,6 +123,8 @@ static const struct option options[] = {
 	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio),
 	 .help = "standard deviation of measured times around a right prediction, as a part of "
 		 "them; by default 5 % for a system with a fit of its own, and 12 % for others"},
+	{OPTION_TEXT, .name = "gpu", .value = "NAME|NAME=GPU", FIELD(gpu),
+	 .help = "GPU whose rows are imported; NAME=GPU names its file, as in h100_sxm=h100-sxm5"},
 	{OPTION_OFF, .name = "quick", FIELD(full),
 	 .help = "measures three passes over some points in one or two minutes (the default)"},
 	{OPTION_ON, .name = "full", FIELD(full),

@@ -31,7 +31,7 @@ FUZZ_TARGET(data, size_B)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	FILE *in = fuzz_open(data + 1, size_B - 1);
-	struct imported imported;
+	struct imported imported = {0};
 	bool read = import_read(arena, diag, logs[data[0] % count], in, "log", &imported);
 	fclose(in);
 	FUZZ_CHECK_ANSWER(read ? &imported : NULL, diag);
