@@ -2,13 +2,13 @@
 /* Derives parameters of the simulator from a recording.
  *
  * Each test of a probe determines a few parameters (docs/models/calibration_fits.md has the
- * formulas). Measurements over sizes become a series, which is a piecewise line or matrix products;
- * a single number is used directly. Each result has a 90 % interval over the passes (interval.h),
- * from which the simulator draws.
+ * formulas). Measurements over sizes become a series, which is a piecewise line or a group of
+ * kernels; a single number is used directly. Each result has a 90 % interval over the passes
+ * (interval.h), from which the simulator draws.
  *
  * A gate stands between each segment of a series and the parameters that it determines. Points that
  * were measured but held out from the fit must be predicted with a median error of at most 3 %
- * (links), 5 % (calls) or 10 % (matrix products). The same applies to each fitted point if the line
+ * (links), 5 % (calls) or 10 % (kernels). The same applies to each fitted point if the line
  * is fitted without it, so that the whole range is judged. The root mean square of the residuals
  * may be four times as large. A parameter that fails its gate, or that this recording cannot
  * determine, is left out with the reason. The simulator's default, which is marked as one, is
