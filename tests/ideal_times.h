@@ -129,6 +129,18 @@ static double nvls_s(const struct algorithm *algorithm, const struct algorithm_s
 	return spec->rank_count < 2 ? 0 : heads_s(spec, link, spec->rank_count);
 }
 
+/* Returns L + S s + (n - 1) S r: every buffer has its own wire, and a rank adds them in turn. In
+ * two shots these are parts of S/n, which then take L + S/n s to the others. */
+static double shots_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
+		      const struct ideal_link *link)
+{
+	double n = (double)spec->rank_count, shots = algorithm->variant ? 2 : 1;
+	double chunk_B = spec->size_B / (algorithm->variant ? n : 1);
+	return n < 2 ? 0
+		     : shots * message_s(link, chunk_B, 1, false) +
+			       (n - 1) * chunk_B * link->reduce_spB;
+}
+
 static double server_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
 		       const struct ideal_link *link)
 {
@@ -253,6 +265,8 @@ static inline double ideal_s(const struct algorithm *algorithm, const struct alg
 		    {"collnet_direct", trees_s},
 		    {"collnet_chain", trees_s},
 		    {"nvls", nvls_s},
+		    {"one_shot", shots_s},
+		    {"two_shot", shots_s},
 		    {"parameter_server", server_s},
 		    {"two_level_server", two_level_server_s},
 		    {"hierarchical", hierarchical_s},

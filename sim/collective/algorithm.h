@@ -39,7 +39,7 @@ struct algorithm_spec {
 };
 
 /* The model by which libraries predict the time of an algorithm (choose.c). */
-enum cost_model { COST_RING, COST_TREE, COST_MULTICAST };
+enum cost_model { COST_RING, COST_TREE, COST_MULTICAST, COST_SHOTS };
 
 struct algorithm {
 	const char *name; /* for example "ring" */

@@ -19,6 +19,7 @@
 
 #include "sim/base/diag.h"
 #include "sim/collective/algorithm.h"
+#include "sim/collective/constants.h"
 #include "sim/collective/msccl.h"
 #include "sim/collective/generation.h"
 #include "sim/gpu/gpu.h"
@@ -163,10 +164,14 @@ static double blocks_busy(const struct library_params *lib, const struct comm_sh
 	return fmax(1, fmin(most, size_B / least_B));
 }
 
+/* In one machine, NCCL's model gives LL a third of the bandwidth and not a quarter, except in an
+ * all-reduce (NCCL 2.18 to 2.20, src/graph/tuning.cc). */
+static const double LL_ONE_LAP_RATIO = 4.0 / 3;
+
 /* NCCL limits LL by all channels, even if few have enough data. It then keeps a ring with LL up to
  * sizes for which another choice is much faster. Here only working channels count. */
 static double bus_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
-		      enum protocol protocol, double size_B)
+		      enum protocol protocol, bool reduces_all, double size_B)
 {
 	double twice = tree && shape->node_count <= 2 ? 2 : 1;
 	double links_Bps = least(shape->inside_Bps * planned_ratio(lib, shape->inside),
@@ -174,34 +179,11 @@ static double bus_Bps(const struct library_params *lib, const struct comm_shape 
 	double blocks = protocol == PROTOCOL_LL ? blocks_busy(lib, shape, tree, protocol, size_B)
 						: (double)blocks_most(lib, shape);
 	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
+	if (protocol == PROTOCOL_LL && !reduces_all && shape->node_count == 1)
+		links_Bps *= LL_ONE_LAP_RATIO;
 	if (protocol == PROTOCOL_SIMPLE && !tree)
 		return links_Bps; /* NCCL's model does not limit blocks with Simple in a ring */
 	return least(links_Bps, blocks * block_Bps(lib, tree, protocol, shape->node_count > 1));
-}
-
-/* Trees deviate from the model at medium sizes. NCCL corrects this with a table from 64 B on, with
- * a column for each power of two: treeCorrectionFactor. */
-static double tree_correction_ratio(const struct library_params *lib, enum protocol protocol,
-				    double size_B)
-{
-	enum { COLUMNS = 23 };
-	static const double ll128_of_2_8[COLUMNS] = {
-		1,  1,  1,  1,  1,  .9, .8, .8, .8, .7,  .6,  .6,
-		.6, .5, .6, .6, .7, .7, .8, .9, .9, .92, .92,
-	};
-	static const double table[PROTOCOL_COUNT][COLUMNS] = {
-		{1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
-		 .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1},
-		{1,  1,  1,  1,  1,  .9, .8, .8, .8, .7, .6, .6,
-		 .6, .6, .6, .6, .8, .9, .9, .9, .9, 1,  1},
-		{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
-		 .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9},
-	};
-	int column = size_B < 64 ? 0 : ilogb(size_B / 64);
-	if (column >= COLUMNS)
-		return 1;
-	bool of_2_8 = lib->tree_correction == TREE_CORRECTION_2_8 && protocol == PROTOCOL_LL128;
-	return (of_2_8 ? ll128_of_2_8 : table[protocol])[column];
 }
 
 /* Returns the latency of a hop to another node in the library's model. With Simple it also waits
@@ -245,7 +227,7 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 	    collective != COLLECTIVE_BROADCAST &&
 	    blocks_busy(lib, shape, false, protocol, size_B) < (double)blocks_most(lib, shape))
 		return ring_ll_s(lib, shape, latency_s, steps, across, size_B);
-	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, size_B);
+	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, twice > 1, size_B);
 }
 
 /* Returns the bandwidth of a block in one direction on this system. LL's bytes to a network are
@@ -305,7 +287,7 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 	double latency_s = base_s(lib, shape, true, protocol) +
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
-	double bus = bus_Bps(lib, shape, true, protocol, size_B) *
+	double bus = bus_Bps(lib, shape, true, protocol, true, size_B) *
 		     tree_correction_ratio(lib, protocol, size_B);
 	return latency_s + 2 * size_B / least(bus, split_Bps(lib, shape, protocol, size_B));
 }
@@ -410,6 +392,10 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 {
 	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
+	if (choice->algorithm->cost == COST_SHOTS) {
+		shots_settle(lib, shape, choice);
+		return;
+	}
 	if (choice->algorithm->cost == COST_MULTICAST) {
 		double whole_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
 		multicast_settle(lib, shape, choice, size_B);
@@ -485,7 +471,13 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	choice->pipeline_count = 1;
 	choice->block_count = (size_t)fmin(blocks, share * at_once);
 	choice->start_s = lib->latency_scale_ratio * table_base_s(lib, false, small) +
-			  lib->start_s + (double)choice->block_count * lib->channel_start_s;
+			  lib->start_s + (double)choice->block_count * lib->channel_start_s +
+			  (ranks - 1) * lib->message_s;
+	if (lib->message_simple_s > 0 && small == PROTOCOL_SIMPLE)
+		choice->start_s += lib->message_simple_s -
+				   lib->latency_scale_ratio * table_base_s(lib, false, small);
+	if (lib->block_copy_Bps > 0) /* each rank copies its own part */
+		choice->copy_spB = 1 / (blocks * lib->block_copy_Bps);
 	if (!shape->socket)
 		choice->start_s +=
 			(double)(shape->rank_count - shape->rank_most) * lib->net_overhead_s;
@@ -574,7 +566,8 @@ struct collective_choice library_choose(const struct library_params *params,
 		choice.algorithm = &algorithm_msccl;
 		choice.protocol = library->script->protocol;
 	} else if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
-		bool tuned = take_tuned(library, shape, size_B, &choice);
+		choice.algorithm = shots_find(library, shape, size_B);
+		bool tuned = choice.algorithm || take_tuned(library, shape, size_B, &choice);
 		for (size_t i = 0; !tuned && i < algorithm_count(); i++)
 			if (algorithm_at(i)->automatic &&
 			    (algorithm_at(i) != &algorithm_collnet_direct || shape->multicast))
@@ -587,6 +580,7 @@ struct collective_choice library_choose(const struct library_params *params,
 		struct library_params simple = *library;
 		simple.protocol = CHOOSE_SIMPLE;
 		consider(&simple, shape, first_of(collective), size_B, &choice);
+		library_reach(library, shape);
 		settle_messages(library, shape, &choice, size_B);
 		return choice;
 	} else {
@@ -595,6 +589,7 @@ struct collective_choice library_choose(const struct library_params *params,
 		consider(library, shape, fits ? own : first_of(collective), size_B, &choice);
 	}
 	FW_ASSERT(choice.algorithm);
+	library_reach(library, shape);
 	settle(library, shape, &choice, size_B);
 	return choice;
 }

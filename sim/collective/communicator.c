@@ -151,6 +151,16 @@ static bool is_far(const struct communicator *comm)
 	return far;
 }
 
+/* Returns true if the drivers let all GPUs access each other's memory, over NVLink or PCIe. */
+static bool have_access(const struct communicator *comm)
+{
+	bool all = comm->library->p2p_level == PATH_SYS;
+	for (size_t i = 0; i < comm->rank_count; i++)
+		all &= comm->ranks[i].place.gpu &&
+		       gpu_params(comm->ranks[i].place.gpu)->peer_access;
+	return all;
+}
+
 static void find_rings(struct communicator *comm)
 {
 	struct ring_place *places =
@@ -163,6 +173,7 @@ static void find_rings(struct communicator *comm)
 				 traffic, comm->spec.fold, comm->library->ring_search);
 	comm->rings.shape.socket = comm->socket;
 	comm->rings.shape.generation = oldest_generation(comm);
+	comm->rings.shape.peer_access = have_access(comm);
 	for (size_t i = 0; i < comm->rank_count; i++)
 		comm->ranks[i].machine = comm->rings.node_of[comm->ranks[i].real];
 	comm->rings.shape.staged = !comm->socket && is_staged(comm);

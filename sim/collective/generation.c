@@ -85,6 +85,31 @@ void library_resolve(struct library_params *lib, int generation)
 	lib->nvlink_efficiency_ratio *= k->reached_ratio;
 }
 
+/* Trees deviate from the model at medium sizes. NCCL corrects this with a table from 64 B on, with
+ * a column for each power of two: treeCorrectionFactor. */
+double tree_correction_ratio(const struct library_params *lib, enum protocol protocol,
+			     double size_B)
+{
+	enum { COLUMNS = 23 };
+	static const double ll128_of_2_8[COLUMNS] = {
+		1,  1,  1,  1,  1,  .9, .8, .8, .8, .7,  .6,  .6,
+		.6, .5, .6, .6, .7, .7, .8, .9, .9, .92, .92,
+	};
+	static const double table[PROTOCOL_COUNT][COLUMNS] = {
+		{1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
+		 .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1},
+		{1,  1,  1,  1,  1,  .9, .8, .8, .8, .7, .6, .6,
+		 .6, .6, .6, .6, .8, .9, .9, .9, .9, 1,  1},
+		{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
+		 .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9},
+	};
+	int column = size_B < 64 ? 0 : ilogb(size_B / 64);
+	if (column >= COLUMNS)
+		return 1;
+	bool of_2_8 = lib->tree_correction == TREE_CORRECTION_2_8 && protocol == PROTOCOL_LL128;
+	return (of_2_8 ? ll128_of_2_8 : table[protocol])[column];
+}
+
 /* ---- NVLink SHARP ----
  *
  * Each rank is the head of a part of the buffer: it loads the sum of the part through the switch,

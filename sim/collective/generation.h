@@ -8,6 +8,9 @@
 
 /* Fills in the parameters whose value 0 means that of the GPUs' generation. */
 void library_resolve(struct library_params *lib, int generation);
+/* Returns the part of its bandwidth that NCCL's model gives to a tree at this size. */
+double tree_correction_ratio(const struct library_params *lib, enum protocol protocol,
+			     double size_B);
 /* Returns true if an all-reduce of these ranks may use NVLink SHARP, in one node or (tree) across
  * several. */
 bool multicast_may(const struct library_params *lib, const struct comm_shape *shape, bool tree);

@@ -21,6 +21,8 @@
 
 static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", NULL};
 
+static const char *const custom_choices[] = {"serving", "on", "off", NULL};
+
 static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
 static const char *const library_rules[] = {"nccl", "openmpi", "gloo", NULL};
@@ -31,6 +33,25 @@ static const struct param_row rows[] = {
 	PARAM_TEXT(struct library_params, name, "",
 		   "name of the library in results; empty means that of library.rules",
 		   "by definition: a name has no effect on times"),
+	PARAM_BOOL(struct library_params, by_generation, "true",
+		   "whether collectives inside one machine have the constants that were measured "
+		   "on GPUs of their generation (collectives.GENERATION); otherwise those of "
+		   "NCCL's model",
+		   "NCCL 2.27 on A100, H100, B200 and L40S"),
+	PARAM_CHOICE(struct library_params, custom_all_reduce, custom_choices, "serving",
+		     "whether small all-reduces of 2, 4, 6 or 8 GPUs with access to each other use "
+		     "one_shot and two_shot, as in vLLM: serving (model servers do), on, off",
+		     "vLLM: on unless --disable-custom-all-reduce is given"),
+	COST_ASSUMED(struct library_params, one_shot_s, QUANTITY_TIME, 0, 1, "5 us",
+		     "time of an all-reduce in one shot without its bytes",
+		     "assumption: a kernel, and signals to all peers before and after it"),
+	COST_ASSUMED(struct library_params, two_shot_s, QUANTITY_TIME, 0, 1, "9 us",
+		     "time of an all-reduce in two shots without its bytes",
+		     "assumption: as one shot, and signals and a read between the shots"),
+	COST_ASSUMED(struct library_params, shot_Bps, QUANTITY_RATE, 1e6, 1e14, "300 GB/s",
+		     "bandwidth at which the kernel of one_shot and two_shot reads its peers, "
+		     "unless the links limit it",
+		     "assumption: 36 blocks with 8 GB/s each"),
 	PARAM_TEXT(struct library_params, algorithm, "auto",
 		   "algorithm of all-reduce; auto means NCCL's choice of ring, double_tree or nvls",
 		   "NCCL 2.4 and later"),

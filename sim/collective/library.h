@@ -22,6 +22,7 @@
 
 #include "sim/base/param.h"
 #include "sim/collective/algorithm.h"
+#include "sim/gpu/gpu.h"
 
 enum protocol { PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE, PROTOCOL_COUNT };
 enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIMPLE };
@@ -29,17 +30,27 @@ enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIM
 enum library_rules { RULES_NCCL, RULES_OPENMPI, RULES_GLOO };
 /* The release of NCCL whose table corrects trees of medium sizes. */
 enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
+/* Whether the kernels of a model server take part (shots.c): only in a model server, or always. */
+enum custom_choice { CUSTOM_SERVING, CUSTOM_ON, CUSTOM_OFF };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
 const char *protocol_name(enum protocol protocol); /* for example "LL128" */
 
 struct msccl;
+struct collective_constants;
 
 /* The rows in library.c describe each field. 0 in a bandwidth of channels or of a lane, and in
  * nvlink_planned, means that of the GPUs' generation (generation.c). */
 struct library_params {
 	const char *name, *algorithm, *msccl;
 	const struct msccl *script; /* content of the file msccl; NULL: none */
-	int protocol, rules;        /* enum protocol_choice, enum library_rules */
+	bool by_generation;
+	int custom_all_reduce; /* enum custom_choice */
+	double one_shot_s, two_shot_s, shot_Bps;
+	/* By generation: constants.h; NULL: NCCL's own. Then the time of a message of an all-to-all
+	 * with it, and of all of them if they use Simple. */
+	const struct collective_constants *constants[GENERATION_COUNT];
+	double message_s, message_simple_s;
+	int protocol, rules; /* enum protocol_choice, enum library_rules */
 	bool host_memory;
 	double host_copy_Bps, eager_B, stagger_s, queued_B, channels_count;
 	double servers_count;
@@ -100,6 +111,7 @@ struct comm_shape {
 	int efa_generation;
 	bool host_memory_only;
 	bool network_adds; /* switches of the network add (SHARP) */
+	bool peer_access;  /* all GPUs of a node access each other's memory */
 	bool multicast;    /* an NVSwitch connects all GPUs of a node */
 	int generation;    /* enum gpu_generation: the oldest GPU */
 };

@@ -62,6 +62,20 @@ static bool leg_through_gpu(struct communicator *comm, struct leg *leg, int from
 	       leg_route(comm, leg, through, to, TRAFFIC_PEERS);
 }
 
+/* Returns the part of PCIe's goodput that requests from a rank's GPU to another GPU keep, because
+ * root complexes forward them more slowly than requests to memory. */
+static double peer_ratio(const struct communicator *comm, const struct rank_state *rank,
+			 const struct route *route, bool redirected)
+{
+	const struct host_params *host = host_params(guest_host(rank->place.guest));
+	if (!route)
+		return 1;
+	enum path_level level = path_level(comm->spec.fabric, route, rank->root_node);
+	if (level == PATH_SYS)
+		return host->peer_socket_ratio;
+	return level == PATH_PHB || redirected ? host->peer_root_ratio : 1;
+}
+
 static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
@@ -88,6 +102,7 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 	const struct route *route =
 		fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_COPIES);
 	bool near = !route || (int)path_level(comm->spec.fabric, route, a->root_node) <= most;
+	leg->rate_ratio = peer_ratio(comm, a, route, redirected);
 	if (near && !redirected && leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	if (near && redirected && leg_route(comm, leg, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&

@@ -61,6 +61,13 @@ static const struct param_row host_rows[] = {
 		     "bandwidth of the disk of each virtual machine, on top of the storage's own "
 		     "limit; 0 means no further limit",
 		     "assumption: a virtual disk is as fast as the storage behind it"),
+	PARAM_NUMBER(struct host_params, peer_root_ratio, QUANTITY_RATIO, 0.001, 1, "1",
+		     "part of PCIe's goodput that a GPU reaches in another GPU's memory if a root "
+		     "complex forwards its requests",
+		     "assumption: root complexes forward at the rate of their ports"),
+	PARAM_NUMBER(struct host_params, peer_socket_ratio, QUANTITY_RATIO, 0.001, 1, "1",
+		     "the same if the other GPU is at another processor",
+		     "assumption: as host.peer_root"),
 };
 const struct param_table host_table = PARAM_TABLE("host", struct host_params, host_rows);
 

@@ -42,6 +42,7 @@ struct host_params {
 	double copy_rate_Bps;
 	bool nic_moderation;
 	double nic_moderation_rate_Hz, oversubscription_cost_ratio, virtual_disk_Bps;
+	double peer_root_ratio, peer_socket_ratio;
 };
 enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
 extern const struct param_table host_table;

@@ -246,11 +246,16 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* Returns true if the profile of that name is for the GPU or for its generation. */
+/* Returns true if the profile of that name is for the GPU or for its generation. The constants of a
+ * generation's collectives have a profile of their own. */
 static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 {
-	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||
-	       strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
+	static const char collectives[] = "collectives-";
+	if (strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0)
+		return true;
+	if (strncmp(name, collectives, strlen(collectives)) == 0)
+		name += strlen(collectives);
+	return strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
 }
 
 /* Applies the profiles that are named like a GPU of the topology or like its generation. */

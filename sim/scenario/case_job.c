@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/collective/constants.h"
 #include "sim/collective/msccl.h"
 #include "sim/scenario/case.h"
 
@@ -294,6 +295,29 @@ static bool library_fits(struct reader *c, const char *path, size_t rank_count,
 		path, path, path);
 }
 
+/* Reads the constants of collectives for the generations of all GPUs, because jobs share an
+ * exchange. They are read once in a case. There are none before Ampere. */
+static void read_constants(struct reader *c, struct library_params *library)
+{
+	const struct topology *topology = &c->scenario->topology;
+	for (size_t i = 0; i < topology->gpu_count; i++) {
+		int generation = topology->gpus[i].params.generation;
+		const struct collective_constants **known = &c->collectives[generation];
+		if (generation < GENERATION_AMPERE || !library->by_generation)
+			continue;
+		if (!*known) {
+			struct collective_constants *constants =
+				ARENA_NEW(c->arena, struct collective_constants);
+			const char *prefix =
+				arena_printf(c->arena, "collectives.%s",
+					     gpu_generation_name((enum gpu_generation)generation));
+			reader_params(c, NULL, prefix, prefix, &collective_table, constants);
+			*known = constants;
+		}
+		library->constants[generation] = *known;
+	}
+}
+
 static bool read_exchange(struct reader *c, const struct job_request *job, struct job_entry *entry,
 			  const char *name, bool own)
 {
@@ -324,6 +348,8 @@ static bool read_exchange(struct reader *c, const struct job_request *job, struc
 	fine &= reader_params(c, cfg_child(file, "library"), path,
 			      arena_printf(c->arena, "library of exchange '%s'", name),
 			      &library_table, library);
+	if (fine && library->rules == RULES_NCCL)
+		read_constants(c, library);
 	fine = fine && library_fits(c, path, entry->rank_count, library);
 	if (!c->transport)
 		case_transport(c, file);

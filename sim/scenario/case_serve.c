@@ -216,6 +216,12 @@ static void read_library(struct reader *c, struct job_entry *jobs)
 			   "no messages of model servers (write case.exchange=nccl-2.18, for "
 			   "example)",
 			   c->params->exchange);
+	if (jobs[apart].library && jobs[apart].library->custom_all_reduce == CUSTOM_SERVING) {
+		struct library_params *own = ARENA_NEW(c->arena, struct library_params);
+		*own = *jobs[apart].library;
+		own->custom_all_reduce = CUSTOM_ON;
+		jobs[apart].library = own;
+	}
 	for (size_t i = 0; i < c->scenario->job_count; i++) {
 		jobs[i].library = jobs[apart].library;
 		jobs[i].exchange = jobs[apart].exchange;

@@ -52,7 +52,8 @@ struct reader {
 	const void *transport_params;
 	const struct recorded_program *recorded; /* NULL: the program is modelled */
 	const struct network *calls_network;     /* a network with only the recording's name */
-	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
+	const struct kernel_params *kernels[GENERATION_COUNT];            /* NULL: not read yet */
+	const struct collective_constants *collectives[GENERATION_COUNT]; /* NULL: not read yet */
 	const struct cfg_node *stack_phases;   /* group `phases` of the stack's file, or NULL */
 	VEC(struct evidence) evidence;         /* what the profiles in use were fitted on */
 	bool own_profile;                      /* the case's profile does not say this */

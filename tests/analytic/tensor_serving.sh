@@ -15,7 +15,7 @@ NR == 2 { print column ? $column : "none" }'
 # collective NAME BYTES: its time on two H100 of a DGX.
 collective() {
 	field "$("$farwire" run --topology dgx-h100 --gpus 2 --exchange nccl-2.18 --collective "$1" \
-		--set "case.collective_size=$2 B" --draws 0 --format csv --quiet)" step_s
+		--set library.custom_all_reduce=on --set "case.collective_size=$2 B" --draws 0 --format csv --quiet)" step_s
 }
 # serve ARGUMENTS: single requests with one token in and 100 out.
 serve() {

@@ -201,7 +201,8 @@ static void complain(const struct algorithm *algorithm, const struct shape *shap
 /* In units of the buffer, over all ranks. An all-reduce that sends each value at most once up and
  * once down moves 2 (n - 1), parameter servers 2 n. With two levels each of n GPUs sends and
  * receives a value, and so does each of m machines. In recursive doubling, p ranks send the buffer
- * log2 p times, where p is the largest power of two <= n. The others send and receive it once. */
+ * log2 p times, where p is the largest power of two <= n. The others send and receive it once. In
+ * one shot each rank gets the buffers of all others. */
 static double volume(const struct algorithm *algorithm, const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count, power = 1, rounds = 0;
@@ -209,6 +210,8 @@ static double volume(const struct algorithm *algorithm, const struct algorithm_s
 		rounds++;
 	if (strcmp(algorithm->name, "recursive_doubling") == 0)
 		return (double)(power * rounds + 2 * (n - power));
+	if (strcmp(algorithm->name, "one_shot") == 0)
+		return (double)(n * (n - 1));
 	if (strcmp(algorithm->name, "parameter_server") == 0)
 		return 2 * (double)n;
 	if (strcmp(algorithm->name, "two_level_server") == 0)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collectives inside one machine: constants of the generation, and the kernels of model servers. */
+#include "sim/collective/constants.h"
+#include "tests/library_shapes.h"
+
+static const char *custom(size_t gpus, double size_B)
+{
+	struct library_params library = defaults();
+	struct comm_shape shape = hopper(gpus);
+	shape.peer_access = true;
+	library.custom_all_reduce = CUSTOM_ON;
+	return all_reduce(&library, &shape, size_B).algorithm->name;
+}
+
+/* The sizes are those of vLLM's csrc/custom_all_reduce.cuh. */
+static void custom_all_reduce_takes_one_shot_for_small_buffers_and_two_for_larger_ones(void)
+{
+	const double kib = 1024;
+	CHECK_TEXT(custom(2, 4096 * kib), "one_shot");
+	CHECK_TEXT(custom(2, 8192 * kib), "ring");
+	CHECK_TEXT(custom(4, 512 * kib - 16), "one_shot");
+	CHECK_TEXT(custom(4, 512 * kib), "two_shot");
+	CHECK_TEXT(custom(4, 32768 * kib), "ring");
+	CHECK_TEXT(custom(6, 256 * kib), "two_shot");
+	CHECK_TEXT(custom(8, 256 * kib - 16), "one_shot");
+	CHECK_TEXT(custom(8, 256 * kib), "two_shot");
+	CHECK_TEXT(custom(8, 65536 * kib), "nvls");
+	CHECK_TEXT(custom(3, kib), "ring");
+	CHECK_TEXT(custom(10, kib), "ring");
+}
+
+/* All pairs need access, more than two GPUs need an NVSwitch, and all ranks are in one machine. */
+static void custom_all_reduce_needs_access_to_all_peers(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape shape = hopper(4);
+	shape.peer_access = true;
+	CHECK_TEXT(all_reduce(&library, &shape, 1024).algorithm->name, "ring");
+	library.custom_all_reduce = CUSTOM_ON;
+	shape.multicast = false;
+	CHECK_TEXT(all_reduce(&library, &shape, 1024).algorithm->name, "ring");
+	shape.multicast = true;
+	shape.peer_access = false;
+	CHECK_TEXT(all_reduce(&library, &shape, 1024).algorithm->name, "ring");
+	shape.peer_access = true;
+	library.custom_all_reduce = CUSTOM_OFF;
+	CHECK_TEXT(all_reduce(&library, &shape, 1024).algorithm->name, "ring");
+	struct comm_shape two = nodes(2);
+	two.peer_access = two.multicast = true;
+	library.custom_all_reduce = CUSTOM_ON;
+	CHECK(all_reduce(&library, &two, 1024).algorithm->cost != COST_SHOTS);
+}
+
+/* 36 blocks with 300 GB/s read three peers side by side. */
+static void one_shot_divides_the_kernels_bandwidth_among_the_peers(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape shape = hopper(4);
+	shape.peer_access = true;
+	library.custom_all_reduce = CUSTOM_ON;
+	struct collective_choice choice = all_reduce(&library, &shape, 1024);
+	CHECK(choice.block_count == 36 && choice.channel_count == 1);
+	CHECK_NEAR(choice.start_s, 5e-6, 1e-12);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 100e9, 1);
+	CHECK_NEAR(all_reduce(&library, &shape, 1e6).start_s, 9e-6, 1e-12);
+}
+
+/* The constants change the time and not the choice: a start of 6.6 us and hops of 0.6 us, of which
+ * 0.5 us are the wire's. Across machines they have no effect. */
+static void constants_of_a_generation_scale_times_inside_a_machine(void)
+{
+	struct arena *arena = arena_new();
+	struct collective_constants constants;
+	for (size_t i = 0; i < collective_table.count; i++)
+		CHECK(!quantity_parse(
+			arena, collective_table.rows[i].quantity, collective_table.rows[i].preset,
+			(double *)((char *)&constants + collective_table.rows[i].offset)));
+	arena_free(arena);
+	struct library_params library = defaults();
+	struct collective_choice before = all_reduce(&library, &one_node, 8);
+	constants.start_ll_ratio = 1.5;
+	constants.hop_ll_ratio = 2;
+	constants.block_ll_ratio = 0.5;
+	library.constants[GENERATION_AMPERE] = &constants;
+	struct collective_choice choice = all_reduce(&library, &one_node, 8);
+	CHECK_NEAR(choice.predicted_s, before.predicted_s, 1e-15);
+	CHECK_NEAR(choice.start_s, 9.9e-6, 1e-12);
+	CHECK_NEAR(choice.hop_s[HOP_NVLINK], 0.7e-6, 1e-12);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 1.75e9, 1);
+	struct comm_shape two = nodes(2);
+	library.protocol = CHOOSE_LL;
+	double across_s = all_reduce(&library, &two, 8).start_s;
+	library.constants[GENERATION_AMPERE] = NULL;
+	CHECK_NEAR(across_s, all_reduce(&library, &two, 8).start_s, 1e-15);
+}
+
+/* An all-to-all of 8 GPUs copies each rank's own part, and has a time for each of 7 peers. With
+ * Simple, the other constant replaces the 8.4 us of the model. */
+static void all_to_all_pays_for_each_peer(void)
+{
+	struct library_params library = defaults();
+	library.message_s = 1e-6;
+	library.block_copy_Bps = 10e9;
+	struct collective_choice small =
+		library_choose(&library, &one_node, COLLECTIVE_ALL_TO_ALL, 1024);
+	CHECK_NEAR(small.start_s, 13.6e-6, 1e-12);
+	CHECK_NEAR(small.copy_spB, 1 / 320e9, 1e-15); /* 32 blocks */
+	library.message_simple_s = 20e-6;
+	CHECK_NEAR(library_choose(&library, &one_node, COLLECTIVE_ALL_TO_ALL, 1e6).start_s, 27e-6,
+		   1e-12);
+}
+
+static const struct test tests[] = {
+	TEST(custom_all_reduce_takes_one_shot_for_small_buffers_and_two_for_larger_ones),
+	TEST(custom_all_reduce_needs_access_to_all_peers),
+	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),
+	TEST(constants_of_a_generation_scale_times_inside_a_machine),
+	TEST(all_to_all_pays_for_each_peer),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
