@@ -7,7 +7,7 @@
 #include "sim/predict/baselines.h"
 #include "sim/predict/unknowns.h"
 
-/* What a row that is a single kernel needs, so that its case is read only once. */
+/* A row that is a single kernel needs this, so that its case is read only once. */
 struct fitting_kernel {
 	struct gpu_params gpu;
 	struct kernel_params kernels;

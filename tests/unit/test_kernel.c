@@ -31,7 +31,9 @@ static const struct kernel_params half = {.product_fp32_ratio = 0.5,
 					  .operand_ratio = 1,
 					  .attention_fill_s = 3e-6,
 					  .attention_floor_s = 5e-6,
-					  .sustained_ratio = 1};
+					  .sustained_ratio = 1,
+					  .plain_fill_s = 1e-6,
+					  .quantise_ratio = 0.25};
 static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &half};
 
 static double duration_s(const struct kernel_work *work)
@@ -63,6 +65,27 @@ static struct kernel_work convolution_of(size_t window, enum number_type type)
 	return work;
 }
 
+/* A product on tensor cores, whose tiles all multiply at the same rate: 1 Tflop/s an SM in bf16. */
+static struct gpu_params tensor_gpu(void)
+{
+	struct gpu_params gpu = gpu_of(10);
+	gpu.bf16_flops = 10e12;
+	return gpu;
+}
+
+static struct kernel_work tensor_product(double m, double n, double k)
+{
+	struct kernel_work work = product_of(m, n, k);
+	work.type = NUMBER_BF16;
+	return work;
+}
+
+static double tensor_s(const struct kernel_work *work)
+{
+	struct gpu_params gpu = tensor_gpu();
+	return kernel_duration_s(&gpu, &by_law, work);
+}
+
 /* Two activities at a time. */
 static double both(double a, double b)
 {
@@ -73,15 +96,15 @@ static double both(double a, double b)
  * fill. */
 static void one_wave_of_tiles_takes_their_arithmetic_and_fill(void)
 {
-	struct kernel_work work = product_of(1280, 128, 1000);
-	CHECK_NEAR(duration_s(&work), 66.536e-6, 1e-10);
+	struct kernel_work work = tensor_product(1280, 128, 1000);
+	CHECK_NEAR(tensor_s(&work), 66.536e-6, 1e-10);
 	/* 33 us of bytes overlap; operands may be read more slowly than streams */
 	work.bytes_B = 0.8e12 * 33e-6;
-	CHECK_NEAR(duration_s(&work), both(66.536e-6, 33e-6), 1e-10);
+	CHECK_NEAR(tensor_s(&work), both(66.536e-6, 33e-6), 1e-10);
 	struct kernel_params slow = half;
 	slow.operand_ratio = 0.5;
 	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
-	struct gpu_params gpu = gpu_of(10);
+	struct gpu_params gpu = tensor_gpu();
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), both(66.536e-6, 66e-6), 1e-10);
 	work.bytes_B = 0;
 	law = by_law;
@@ -89,22 +112,22 @@ static void one_wave_of_tiles_takes_their_arithmetic_and_fill(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), 3 * 66.536e-6, 1e-10);
 }
 
-/* An SM multiplies a row of k of a tile of 128 x 128 in 65.536 ns. It loads its 256 elements of 4
- * bytes in the same time at 15.625 GB/s, and stores 128 x 128 of them in 4.19 us. Tiles of 256 x
+/* An SM multiplies a row of k of a tile of 128 x 128 in 65.536 ns. It loads its 256 elements of 2
+ * bytes in the same time at 7.8125 GB/s, and stores 128 x 128 of them in 4.19 us. Tiles of 256 x
  * 128 load less for each multiplication: 5 of them take 131.072 ns of arithmetic and 98.304 ns of
  * loads. In two parts of k they fill the ten SMs. */
 static void small_tiles_are_limited_by_their_loads(void)
 {
 	struct kernel_params slow = half;
-	slow.load_Bps = 1024 / 65.536e-9;
+	slow.load_Bps = 512 / 65.536e-9;
 	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
-	struct gpu_params gpu = gpu_of(10);
-	struct kernel_work work = product_of(1280, 128, 1000);
+	struct gpu_params gpu = tensor_gpu();
+	struct kernel_work work = tensor_product(1280, 128, 1000);
 	double large_s =
 		500 * both(131.072e-9, 98.304e-9) + 1e-6 + 2e-6 + 3.0 * 1280 * 128 * 4 / 0.8e12;
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), large_s, 1e-10);
 	work.plain = true; /* CUTLASS's kernels do not split k */
-	double small_s = 1000 * both(65.536e-9, 65.536e-9) + 1e-6 + 128 * 128 * 4 / slow.load_Bps;
+	double small_s = 1000 * both(65.536e-9, 65.536e-9) + 1e-6 + 128 * 128 * 2 / slow.load_Bps;
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), small_s, 1e-10);
 }
 
@@ -113,9 +136,9 @@ static void small_tiles_are_limited_by_their_loads(void)
  * 46 us. CUTLASS's usual tiles need as long as on older ones. */
 static void tiles_of_each_width_fit_better(void)
 {
-	struct gpu_params gpu = gpu_of(10), hopper = gpu;
+	struct gpu_params gpu = tensor_gpu(), hopper = gpu;
 	hopper.generation = GENERATION_HOPPER;
-	struct kernel_work work = product_of(1280, 80, 1000), plain = work;
+	struct kernel_work work = tensor_product(1280, 80, 1000), plain = work;
 	plain.plain = true;
 	CHECK_NEAR(kernel_duration_s(&hopper, &by_law, &work), 41.96e-6, 1e-10);
 	CHECK(kernel_duration_s(&gpu, &by_law, &work) > 45e-6);
@@ -132,8 +155,9 @@ static void kernels_alone_run_at_the_higher_clock(void)
 	alone.alone = true;
 	struct gpu_params gpu = gpu_of(10);
 	struct kernel_work work = product_of(1280, 128, 1000);
-	CHECK_NEAR(kernel_duration_s(&gpu, &alone, &work), 66.536e-6, 1e-10);
-	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), 65.536e-6 / 0.8 + 1e-6, 1e-10);
+	work.type = NUMBER_TF32; /* four times as fast, on tensor cores */
+	CHECK_NEAR(kernel_duration_s(&gpu, &alone, &work), 17.384e-6, 1e-10);
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), 16.384e-6 / 0.8 + 1e-6, 1e-10);
 }
 
 /* One more row needs a second wave, unless tiles of half the size fill both. */
@@ -145,8 +169,8 @@ static void one_row_more_costs_at_most_a_wave(void)
 }
 
 /* One tile of 128 x 128 with k = 10240 on one SM would take 671 us. Split into 8 parts of 1280 it
- * takes 83.9 us, 1 us of fill, and 2 us with 9 x 128 x 128 x 4 B of partial sums (0.7 us) for the
- * kernel that adds them. */
+ * takes 83.9 us and 1 us of fill. The kernel that adds the parts takes 2 us, and 0.7 us for 9 x 128
+ * x 128 x 4 B of partial sums. */
 static void small_result_with_a_long_k_is_split(void)
 {
 	struct kernel_work work = product_of(128, 128, 10240);
@@ -162,19 +186,19 @@ static void small_result_with_a_long_k_is_split(void)
 
 /* A window of 3 in fp32 uses Winograd's algorithm. It has up to 4 times fewer multiplications than
  * the direct product, and they run at the full rate. On tensor cores there is no such algorithm.
- */
+ * Tiles of 256 x 128 load fewer registers and need 0.917 of the time. */
 static void winograd_speeds_up_fp32_convolutions_only(void)
 {
 	struct kernel_work three = convolution_of(3, NUMBER_FP32);
 	double direct_s = three.flop / (10e12 * 0.5 * half.convolution_ratio);
 	CHECK(duration_s(&three) < 0.5 * direct_s);
-	CHECK(duration_s(&three) > direct_s * half.convolution_ratio / 4);
+	CHECK(duration_s(&three) > 0.9 * direct_s * half.convolution_ratio / 4);
 	three.type = NUMBER_FP16;
-	CHECK(duration_s(&three) >= direct_s / 8);
+	CHECK(duration_s(&three) >= 0.9 * direct_s / 8);
 	/* a stride of 2 has no such algorithm */
 	struct kernel_work strided = convolution_of(3, NUMBER_FP32);
 	strided.convolution.stride[0] = strided.convolution.stride[1] = 2;
-	CHECK(duration_s(&strided) >= direct_s);
+	CHECK(duration_s(&strided) >= 0.9 * direct_s);
 }
 
 /* F(4 x 4, 3 x 3) has 36 numbers for each of 8 x 8 x 32 tiles and 256 channels on both sides, and
@@ -370,8 +394,8 @@ static void attention_of_prompts_works_in_tiles(void)
 }
 
 /* One token of each of two sequences with 8192 keys, and 8 heads that share one: 2 blocks of 16
- * rows. Their keys and values are 2 x 8192 x 64 x 2 B each, which an SM loads at 10 GB/s in 210 us,
- * so they are split over 4 SMs each, and a kernel adds the parts. */
+ * rows. Their keys and values are 2 x 8192 x 64 x 2 B each. An SM loads them at 10 GB/s in 210 us,
+ * so they are split over 4 SMs each. A kernel adds the parts. */
 static void attention_of_one_token_splits_its_keys(void)
 {
 	struct kernel_params slow = half;
@@ -447,6 +471,43 @@ static void fitted_efficiency_replaces_the_law(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &fitted, &work), work.flop / 1e12, 1e-12);
 }
 
+/* 256 rows by 128 columns are two tiles of 128 x 128 on a pair of SMs: 1000 rows of k at 65.536 ns,
+ * 1 us of fill, and the stored tile. 257 rows need two pairs, on the same ten SMs. 641 rows by 256
+ * columns need 12 tiles, so two waves. */
+static void fp8_kernels_of_hopper_use_pairs_of_sms(void)
+{
+	struct gpu_params gpu = tensor_gpu();
+	gpu.generation = GENERATION_HOPPER;
+	struct kernel_work work = tensor_product(256, 128, 1000);
+	work.plain = true;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 66.536e-6, 1e-10);
+	work.product.m = 257;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 66.536e-6, 1e-10);
+	work.product = (struct kernel_product){641, 256, 1000, 1};
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 2 * 66.536e-6, 1e-10);
+}
+
+/* A benchmark that finds its weights in the L2 cache reads them at four times the bandwidth. 0.2 GB
+ * take 250 us at 0.8 TB/s. */
+static void repeated_weights_come_from_the_cache(void)
+{
+	struct gpu_params gpu = gpu_of(10);
+	struct efficiency_params alone = by_law;
+	struct kernel_work work = product_of(128, 128, 64);
+	double blocks_s = 64 * 65.536e-9 + 1e-6;
+	alone.alone = true;
+	work.bytes_B = 0.2e9;
+	work.repeated_B = 0.2e9;
+	gpu.cache_B = 0.1e9;
+	double from_memory_s = kernel_duration_s(&gpu, &alone, &work);
+	gpu.cache_B = 0.3e9;
+	CHECK(from_memory_s >= 250e-6);
+	CHECK(kernel_duration_s(&gpu, &alone, &work) < 63e-6 + blocks_s);
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), from_memory_s, 1e-12);
+	struct kernel_work quantise = {.bytes_B = 0.2e9, .quantises = true};
+	CHECK_NEAR(kernel_duration_s(&gpu, &alone, &quantise), 1e-3, 1e-9);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -471,6 +532,8 @@ int main(void)
 		TEST(time_rises_with_work_and_falls_with_sms),
 		TEST(cores_of_kepler_need_35_percent_more_time),
 		TEST(fitted_efficiency_replaces_the_law),
+		TEST(fp8_kernels_of_hopper_use_pairs_of_sms),
+		TEST(repeated_weights_come_from_the_cache),
 	};
 	return TEST_MAIN(tests);
 }
