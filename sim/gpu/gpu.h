@@ -39,9 +39,10 @@ enum gpu_generation {
 };
 
 struct gpu_params {
-	double fp32_flops, fp16_flops, tf32_flops, bf16_flops, fp8_flops;
+	double fp32_flops, fp16_flops, tf32_flops, bf16_flops, fp8_flops, int8_flops, fp4_flops;
 	int generation; /* enum gpu_generation */
 	double boost_clock_Hz, power_W, memory_bus_count, memory_bandwidth_Bps, memory_B;
+	double cache_B;
 	bool peer_access;
 	double memory_efficiency_ratio, kernel_floor_s, kernel_gap_s, launch_latency_s;
 	double copy_engines_count, queue_depth_count, concurrent_kernels_count;

@@ -24,9 +24,15 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define KEY_BLOCK      128.0
 /* An SM loads at most 64 bytes in a clock cycle (CUDA C++ Programming Guide). Elements that do not
  * begin at multiples of 16 bytes need loads of fewer bytes. */
-#define ALIGNED_LOAD_B  16.0
-#define CYCLE_LOAD_B    64.0
-#define USUAL_CLOCK_HZ  1.5e9
+#define ALIGNED_LOAD_B 16.0
+#define CYCLE_LOAD_B   64.0
+#define USUAL_CLOCK_HZ 1.5e9
+/* vLLM's FP8 kernels for Hopper have tiles of 64 x 64, 64 x 128 and, for over 128 rows, 128 x 128.
+ * Above this number of rows, clusters of two SMs work on two tiles of one column
+ * (csrc/quantization/w8a8/cutlass/c3x/scaled_mm_sm90_fp8_dispatch.cuh). */
+#define PAIRED_ROWS 64.0
+/* Bandwidth of the L2 cache divided by that of the memory. An assumption, on GDDR. */
+#define CACHE_RATIO     4.0
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 /* Part of the fp32 rate at which a direct convolution multiplies. An assumption: an SM of Ampere
  * loads 32 elements and multiplies 128 in a clock cycle (CUDA C++ Programming Guide). */
@@ -97,6 +103,44 @@ static const struct param_row kernel_rows[] = {
 		"norms, gradients of biases), divided by that of streaming kernels",
 		"assumption: between the 0.35 and 0.7 of PyTorch's kernels on an H100 "
 		"(docs/calibration.md)"),
+	COST_GENERATION(struct kernel_params, plain_fill_s, QUANTITY_TIME, 0, 1e-3, "1.4 us",
+			"time in which a tile of vLLM's FP8 products loads its first elements",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, quantise_ratio, QUANTITY_RATIO, 0.02, 2, "0.8",
+			"bandwidth of kernels that quantise 16 bits to FP8, divided by that of "
+			"streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, experts_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
+		"part of the peak of its number type that the products of fused experts reach",
+		"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
+			"part of the FP8 or FP4 peak that the products of fused experts reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, experts_block_ratio, QUANTITY_RATIO, 0.01, 2, "0.25",
+		"part of the FP8 peak that the products of fused experts reach if each block of "
+		"128 weights has a scale, by which sums are multiplied",
+		"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_operand_ratio, QUANTITY_RATIO, 0.3, 1.25,
+			"1.05",
+			"bandwidth at which fused experts read weights, divided by that of "
+			"streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_pass_ratio, QUANTITY_RATIO, 0.05, 2, "0.8",
+			"bandwidth of the activation and the sum of fused experts, divided by that "
+			"of streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_kernel_s, QUANTITY_TIME, 0, 1e-3, "4 us",
+			"time that each kernel of fused experts takes at least",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_step_s, QUANTITY_TIME, 0, 1e-4, "0.2 us",
+			"time in which a block of fused experts loads its part of both matrices",
+			"assumption: the latency of memory, between the generations that were "
+			"fitted"),
+	COST_GENERATION(struct kernel_params, dequantise_Bps, QUANTITY_RATE, 1e8, 1e12, "6 GB/s",
+			"rate at which an SM expands weights of 4 bits to 16 bits in fused experts",
+			"assumption: 12 billion weights a second, fitted to H100 and B200"),
 	COST_GENERATION(
 		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
 		"time in which a block of attention loads its first elements and writes its "
@@ -134,8 +178,15 @@ const struct param_table law_table = PARAM_TABLE("efficiency", struct efficiency
 
 const char *number_type_name(enum number_type type)
 {
-	static const char *const names[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+	static const char *const names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"};
 	return names[type];
+}
+
+double number_type_B(enum number_type type)
+{
+	/* 16 elements of NVFP4 share a scale of one byte */
+	static const double sizes_B[] = {4, 4, 2, 2, 1, 1, 0.5 + 1.0 / 16};
+	return sizes_B[type];
 }
 
 static const struct gpu_generation_facts generations[] = {
@@ -161,7 +212,8 @@ static double stated_flops(const struct gpu_params *gpu, enum number_type type)
 	const double rates[] = {
 		[NUMBER_FP32] = gpu->fp32_flops, [NUMBER_TF32] = gpu->tf32_flops,
 		[NUMBER_FP16] = gpu->fp16_flops, [NUMBER_BF16] = gpu->bf16_flops,
-		[NUMBER_FP8] = gpu->fp8_flops,
+		[NUMBER_FP8] = gpu->fp8_flops,   [NUMBER_INT8] = gpu->int8_flops,
+		[NUMBER_FP4] = gpu->fp4_flops,
 	};
 	return rates[type];
 }
@@ -185,7 +237,9 @@ bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type)
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
 {
 	while (type != NUMBER_FP32 && !(stated_flops(gpu, type) > 0))
-		type = type == NUMBER_FP8 ? NUMBER_BF16 : NUMBER_FP32;
+		type = type == NUMBER_FP4                          ? NUMBER_FP8
+		       : type == NUMBER_FP8 || type == NUMBER_INT8 ? NUMBER_BF16
+								   : NUMBER_FP32;
 	return type;
 }
 
@@ -202,6 +256,7 @@ struct kernel_machine {
 	double rate_flops, load_Bps, bandwidth_Bps, sm_count, fill_s, split_s, element_B;
 	bool any_width;    /* libraries have tiles of each width */
 	bool plain, lanes; /* lanes: CUDA cores multiply, no tensor cores */
+	bool paired;       /* the library has one tile for each number of rows, in pairs of SMs */
 };
 
 /* Returns the clock under load of products, divided by that of the generation's reference GPU at
@@ -229,10 +284,8 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		[NUMBER_FP16] = kernels->product_half_ratio,
 		[NUMBER_BF16] = kernels->product_half_ratio,
 		[NUMBER_FP8] = kernels->product_fp8_ratio,
-	};
-	static const double element_B[] = {
-		[NUMBER_FP32] = 4, [NUMBER_TF32] = 4, [NUMBER_FP16] = 2,
-		[NUMBER_BF16] = 2, [NUMBER_FP8] = 1,
+		[NUMBER_INT8] = kernels->product_fp8_ratio,
+		[NUMBER_FP4] = kernels->product_fp8_ratio,
 	};
 	enum number_type type = computed_in(gpu, work->type);
 	double ratio = ratios[type];
@@ -243,7 +296,7 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		ratio = kernels->cudnn_attention_ratio;
 	if (gpu->generation == GENERATION_KEPLER)
 		ratio *= KEPLER_CORE_RATIO;
-	double misaligned_Bps = INFINITY, one_B = work->aligned_count * element_B[type];
+	double misaligned_Bps = INFINITY, one_B = work->aligned_count * number_type_B(type);
 	if (one_B > 0 && one_B < ALIGNED_LOAD_B)
 		misaligned_Bps = CYCLE_LOAD_B *
 				 (gpu->boost_clock_Hz > 0 ? gpu->boost_clock_Hz : USUAL_CLOCK_HZ) *
@@ -254,12 +307,13 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		.load_Bps = fmin(kernels->load_Bps, misaligned_Bps) * clock_ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
-		.fill_s = kernels->fill_s,
+		.fill_s = work->plain ? kernels->plain_fill_s : kernels->fill_s,
 		.split_s = kernels->split_s,
-		.element_B = element_B[type],
+		.element_B = number_type_B(type),
 		.any_width = gpu->generation >= GENERATION_HOPPER &&
 			     work->form == KERNEL_PRODUCT, /* cuDNN has the usual tiles */
 		.plain = work->plain,
+		.paired = work->plain && gpu->generation == GENERATION_HOPPER,
 		.lanes = !gpu_has_tensor_cores(gpu, type),
 	};
 }
@@ -290,7 +344,9 @@ static double multiply_s(const struct kernel_machine *machine, double height, do
 static double tiles_s(const struct kernel_machine *machine, const struct kernel_product *p,
 		      double height, double width, double memory_s)
 {
-	double tiles = ceil(p->m / height) * ceil(p->n / width) * p->count, best_s = INFINITY;
+	double together = machine->paired && p->m > PAIRED_ROWS ? 2 : 1;
+	double tiles = ceil(p->m / height / together) * together * ceil(p->n / width) * p->count;
+	double best_s = INFINITY;
 	double row_s = overlapped(multiply_s(machine, height, width),
 				  (height + width) * machine->element_B / machine->load_Bps);
 	double store_s = height * width * fmax(2, machine->element_B) / machine->load_Bps;
@@ -315,6 +371,9 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 			double memory_s)
 {
 	double best_s = INFINITY;
+	if (machine->paired)
+		return tiles_s(machine, &product, product.m > REFERENCE_SIDE ? 128 : 64,
+			       product.m > PAIRED_ROWS ? 128 : 64, memory_s);
 	/* grouped products, as those of experts, have the usual tiles */
 	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
 	for (size_t i = 0; !any_width && i < COUNT_OF(tile_sides); i++)
@@ -439,9 +498,9 @@ static double attention_block_s(const struct kernel_machine *machine,
 }
 
 /* Attention of prompts, of single tokens and of anything between. A block works on a tile of
- * queries of the heads that share keys, up to QUERY_ROWS rows, and passes over their keys. Blocks
- * with more keys take longer, and the last ones end alone. The keys are split where blocks are few,
- * as in FlashDecoding. */
+ * queries of the heads that share keys, of up to QUERY_ROWS rows, and passes over their keys.
+ * Blocks with more keys take longer, and the last ones end alone. The keys are split where
+ * blocks are few, as in FlashDecoding. */
 static double attention_s(const struct kernel_machine *machine, const struct kernel_params *kernels,
 			  const struct kernel_attention *a, double memory_s)
 {
@@ -468,6 +527,34 @@ static double attention_s(const struct kernel_machine *machine, const struct ker
 	return best_s + kernels->attention_floor_s;
 }
 
+static double fused_experts_s(const struct gpu_params *gpu,
+			      const struct efficiency_params *efficiency,
+			      const struct kernel_work *work)
+{
+	const struct kernel_params *kernels = efficiency->kernels;
+	enum number_type type = computed_in(gpu, work->type);
+	bool eight = type == NUMBER_FP8 || type == NUMBER_INT8 || type == NUMBER_FP4;
+	double peak_flops =
+		gpu_peak_flops(gpu, type) * (efficiency->alone ? 1 : kernels->sustained_ratio);
+	const struct experts_machine machine = {
+		.rate_flops = peak_flops / gpu->multiprocessors_count,
+		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
+		.cache_B = efficiency->alone ? gpu->cache_B : 0,
+		.sm_count = gpu->multiprocessors_count,
+		.element_B = number_type_B(type),
+		.ratio = !eight ? kernels->experts_half_ratio
+			 : work->form == KERNEL_EXPERTS && work->experts.scaled_by_blocks
+				 ? kernels->experts_block_ratio
+				 : kernels->experts_fp8_ratio,
+		.fp4 = type == NUMBER_FP4,
+	};
+	const struct kernel_product *p = &work->product;
+	if (work->form == KERNEL_PRODUCT)
+		return experts_product_s(&machine, kernels, p->m, p->n, p->k, p->count,
+					 work->bytes_B);
+	return experts_s(&machine, kernels, &work->experts);
+}
+
 static double law_of_type_s(const struct gpu_params *gpu,
 			    const struct efficiency_params *efficiency,
 			    const struct kernel_work *work)
@@ -476,8 +563,14 @@ static double law_of_type_s(const struct gpu_params *gpu,
 	struct kernel_machine machine = machine_of(gpu, efficiency, work);
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
 	double operands_s = bytes_s / kernels->operand_ratio;
+	if (efficiency->alone && work->repeated_B > 0 && work->repeated_B < gpu->cache_B)
+		operands_s /= CACHE_RATIO;
 	switch (work->form) {
+	case KERNEL_EXPERTS:
+		return fused_experts_s(gpu, efficiency, work);
 	case KERNEL_PRODUCT:
+		if (work->grouped)
+			return fused_experts_s(gpu, efficiency, work);
 		return product_s(&machine, work->product, operands_s);
 	case KERNEL_CONVOLUTION: {
 		double time_s =
@@ -494,7 +587,9 @@ static double law_of_type_s(const struct gpu_params *gpu,
 			return attention_s(&machine, kernels, &work->attention, operands_s);
 		return overlapped(work->flop / machine.rate_flops / machine.sm_count, bytes_s);
 	default:
-		return work->reduces ? bytes_s / kernels->reduction_ratio : bytes_s;
+		return work->reduces     ? bytes_s / kernels->reduction_ratio
+		       : work->quantises ? bytes_s / kernels->quantise_ratio
+					 : bytes_s;
 	}
 }
 

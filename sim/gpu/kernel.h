@@ -15,14 +15,25 @@
 #include <stddef.h>
 
 #include "sim/base/param.h"
+#include "sim/gpu/experts.h"
 
 struct gpu_params;
 
 /* Type of the numbers that a product multiplies. A GPU without fast arithmetic of a type computes
- * in the next wider one: fp8 in bf16; tf32, fp16 and bf16 in fp32. Cases refuse types that their
- * GPU lacks (gpu_has). */
-enum number_type { NUMBER_FP32, NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8 };
+ * in the next wider one: fp4 in fp8; fp8 and int8 in bf16; tf32, fp16 and bf16 in fp32. Cases
+ * refuse types that their GPU lacks (gpu_has). */
+enum number_type {
+	NUMBER_FP32,
+	NUMBER_TF32,
+	NUMBER_FP16,
+	NUMBER_BF16,
+	NUMBER_FP8,
+	NUMBER_INT8,
+	NUMBER_FP4
+};
 const char *number_type_name(enum number_type type); /* "fp16" */
+/* Returns the bytes of a number in memory, with its part of a scale that several share. */
+double number_type_B(enum number_type type);
 /* Returns true if GPUs of that generation (enum gpu_generation) can multiply numbers of the type.
  */
 bool gpu_generation_has(int generation, enum number_type type);
@@ -47,6 +58,7 @@ enum kernel_form {
 	KERNEL_CONVOLUTION,
 	KERNEL_ATTENTION, /* fused: scores stay on the chip (FlashAttention) */
 	KERNEL_CUDNN_ATTENTION,
+	KERNEL_EXPERTS, /* all kernels of a layer of fused experts */
 };
 
 /* `count` products of an m x k matrix and a k x n matrix. */
@@ -81,15 +93,21 @@ struct kernel_work {
 	double bytes_B; /* GPU memory read and written */
 	enum kernel_form form;
 	enum number_type type;
-	bool reduces; /* pass: sums over rows or channels */
-	bool plain;   /* product: the library has CUTLASS's usual tiles only and never splits k */
+	bool reduces;   /* pass: sums over rows or channels */
+	bool quantises; /* pass: from 16 bits to FP8 */
+	bool grouped;   /* product: of the experts of a layer, one for each */
+	bool plain;     /* product: the library has CUTLASS's usual tiles only and never splits k */
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
 	 * are multiples of 16 bytes */
 	double aligned_count;
+	/* product: bytes that a benchmark uses in turn, which the L2 cache may hold; 0: no
+	 * benchmark */
+	double repeated_B;
 	double library_ratio; /* its rate divided by that of the constants' library; 0: 1 */
 	union {
 		struct kernel_product product;
 		struct kernel_convolution convolution;
+		struct kernel_experts experts;
 		struct kernel_attention attention; /* sequences 0: only flop and bytes are known */
 	};
 };
@@ -107,6 +125,9 @@ struct kernel_params {
 	double convolution_ratio, attention_ratio, cudnn_attention_ratio, attention_forward_ratio;
 	double fill_s, load_Bps, split_s, operand_ratio, attention_fill_s, attention_floor_s;
 	double sustained_ratio, reduction_ratio, power_exponent_count;
+	double experts_half_ratio, experts_fp8_ratio, experts_block_ratio;
+	double experts_operand_ratio, experts_pass_ratio, experts_kernel_s, experts_step_s;
+	double dequantise_Bps, plain_fill_s, quantise_ratio;
 };
 extern const struct param_table kernel_table;
 

@@ -9,38 +9,49 @@
 #include "sim/base/diag.h"
 #include "sim/scenario/case.h"
 
-/* A product that quantises its first operand from 16 bits reads and writes it in two kernels: one
- * finds the largest element, the other converts. */
-enum { QUANTISE_KERNELS = 2 };
-static const double QUANTISE_B = 2 + 2 + 1;
+/* Bytes that are read and written for each element that is quantised from 16 bits, with a scale
+ * that is known. */
+static const double QUANTISE_B = 2 + 1;
 
 struct kernel_case {
-	int form, type; /* enum kernel_case_form, enum number_type */
-	double m_count, n_count, k_count, products_count;
+	int form, type; /* enum kernel_choice, enum number_type */
+	double m_count, n_count, k_count, products_count, copies_count;
 	bool quantise, plain;
 	double sequences_count, queries_count, keys_count;
 	double heads_count, kv_heads_count, head_size_count, window_count;
 	int cache_type;
 	bool causal;
 	double size_B;
+	double tokens_count, hidden_count, inner_count, top_count, experts_count;
+	double expert_parallel_count, tensor_parallel_count, exponent_count;
+	int distribution, library, weights; /* enum experts_distribution, library, weights_type */
+	bool blocks;
 };
 
-enum kernel_case_form { FORM_PRODUCT, FORM_ATTENTION, FORM_PASS };
-static const char *const forms[] = {"product", "attention", "pass", NULL};
-static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
+enum kernel_choice { FORM_PRODUCT, FORM_ATTENTION, FORM_PASS, FORM_EXPERTS };
+enum library { LIBRARY_VLLM, LIBRARY_VLLM_0_14 };
+static const char *const forms[] = {"product", "attention", "pass", "experts", NULL};
+static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4", NULL};
+static const char *const distributions[] = {"uniform", "power", "packed", NULL};
+static const char *const libraries[] = {"vllm", "vllm-0.14", NULL};
+static const char *const weights[] = {"same", "int4", "mxfp4", NULL};
 
 #define COUNT(field, preset, help) PARAM_WHOLE(struct kernel_case, field, 1, 1e9, preset, help)
 static const struct param_row kernel_rows[] = {
 	PARAM_CHOICE(struct kernel_case, form, forms, "product",
-		     "kernel: a product of matrices, fused attention, or a pass over memory"),
+		     "kernel: a product of matrices, fused attention, a pass over memory, or all "
+		     "kernels of a layer of fused experts"),
 	PARAM_CHOICE(struct kernel_case, type, types, "bf16",
 		     "type of the numbers that the kernel multiplies"),
 	COUNT(m_count, "4096", "product: rows of the first matrix and of the result"),
 	COUNT(n_count, "4096", "product: columns of the second matrix and of the result"),
 	COUNT(k_count, "4096", "product: columns of the first matrix"),
 	COUNT(products_count, "1", "product: number of equal products in one kernel"),
+	COUNT(copies_count, "1",
+	      "product: second matrices that the benchmark uses in turn, of which the L2 cache may "
+	      "hold all"),
 	PARAM_BOOL(struct kernel_case, quantise, "false",
-		   "product: whether kernels before it quantise the first matrix from 16 bits"),
+		   "product: whether a kernel before it quantises the first matrix from 16 bits"),
 	PARAM_BOOL(struct kernel_case, plain, "false",
 		   "product: whether the library has CUTLASS's usual tiles only and never splits "
 		   "k, as vLLM's FP8 kernels"),
@@ -59,6 +70,28 @@ static const struct param_row kernel_rows[] = {
 		     "attention: type of keys and values"),
 	PARAM_BOOL(struct kernel_case, causal, "true",
 		   "attention: whether a token does not see later ones"),
+	COUNT(tokens_count, "1024", "experts: tokens"),
+	COUNT(hidden_count, "4096", "experts: features of a token"),
+	COUNT(inner_count, "14336", "experts: inner features of an expert on all GPUs"),
+	PARAM_WHOLE(struct kernel_case, top_count, 1, 64, "2", "experts: experts of each token"),
+	PARAM_WHOLE(struct kernel_case, experts_count, 1, 1024, "8", "experts: number of experts"),
+	PARAM_WHOLE(struct kernel_case, expert_parallel_count, 1, 1024, "1",
+		    "experts: GPUs among which the experts are distributed; this is the one with "
+		    "most rows"),
+	PARAM_WHOLE(struct kernel_case, tensor_parallel_count, 1, 1024, "1",
+		    "experts: GPUs that share each expert's inner features"),
+	PARAM_CHOICE(struct kernel_case, distribution, distributions, "uniform",
+		     "experts: rows of the experts: all equal, or drawn from a power law; packed "
+		     "is such a draw in which few tokens choose neighbouring experts"),
+	PARAM_NUMBER(struct kernel_case, exponent_count, QUANTITY_COUNT, 0.1, 4, "1.2",
+		     "experts: exponent of the power law; not 1"),
+	PARAM_CHOICE(struct kernel_case, library, libraries, "vllm",
+		     "experts: program; vLLM before 0.17 has smaller tiles"),
+	PARAM_CHOICE(struct kernel_case, weights, weights, "same",
+		     "product, experts: type of the weights; those of 4 bits are expanded to the "
+		     "16 bits of kernel.type"),
+	PARAM_BOOL(struct kernel_case, blocks, "false",
+		   "product, experts: whether each block of 128 x 128 FP8 weights has a scale"),
 	PARAM_NUMBER(struct kernel_case, size_B, QUANTITY_BYTES, 1, 1e13, "256 MiB",
 		     "pass: bytes read and written"),
 };
@@ -67,7 +100,7 @@ static const struct param_table kernel_case_table =
 
 static double size_of(int type)
 {
-	return type == NUMBER_FP8 ? 1 : type == NUMBER_FP16 || type == NUMBER_BF16 ? 2 : 4;
+	return number_type_B((enum number_type)type);
 }
 
 struct single_kernel single_product(enum number_type type, struct kernel_product p, bool quantise,
@@ -83,8 +116,9 @@ struct single_kernel single_product(enum number_type type, struct kernel_product
 			 .plain = plain,
 			 .product = p}};
 	if (quantise) {
-		run.before_count = QUANTISE_KERNELS;
-		run.before.bytes_B = QUANTISE_B * p.m * p.k * p.count / QUANTISE_KERNELS;
+		run.before_count = 1;
+		run.before.quantises = true;
+		run.before.bytes_B = QUANTISE_B * p.m * p.k * p.count;
 	}
 	return run;
 }
@@ -101,16 +135,44 @@ struct single_kernel single_attention(enum number_type type, struct kernel_atten
 			 .attention = a}};
 }
 
+static struct single_kernel product_run(const struct kernel_case *k)
+{
+	enum number_type type = (enum number_type)k->type;
+	const struct kernel_product p = {k->m_count, k->n_count, k->k_count, k->products_count};
+	struct single_kernel run = single_product(type, p, k->quantise, k->plain);
+	double same_B = p.count * p.k * p.n * size_of(k->type);
+	double weights_B = p.count * p.k * p.n *
+			   weight_element_B((enum weights_type)k->weights, size_of(k->type));
+	run.work.repeated_B = run.work.bytes_B - same_B + k->copies_count * weights_B;
+	run.work.bytes_B += weights_B - same_B;
+	return run;
+}
+
+static struct kernel_work experts_work(const struct kernel_case *k)
+{
+	struct kernel_experts e = {.tokens = k->tokens_count,
+				   .hidden = k->hidden_count,
+				   .inner = k->inner_count / k->tensor_parallel_count,
+				   .top = k->top_count,
+				   .experts = k->experts_count,
+				   .held = k->experts_count / k->expert_parallel_count,
+				   .weights = (enum weights_type)k->weights,
+				   .scaled_by_blocks = k->blocks,
+				   .older = k->library == LIBRARY_VLLM_0_14};
+	experts_spread(&e, (enum experts_distribution)k->distribution, k->exponent_count);
+	return (struct kernel_work){
+		.form = KERNEL_EXPERTS, .type = (enum number_type)k->type, .experts = e};
+}
+
 static struct single_kernel run_of(const struct kernel_case *k)
 {
 	enum number_type type = (enum number_type)k->type;
 	if (k->form == FORM_PASS)
 		return (struct single_kernel){.work = {.bytes_B = k->size_B}};
 	if (k->form == FORM_PRODUCT)
-		return single_product(type,
-				      (struct kernel_product){k->m_count, k->n_count, k->k_count,
-							      k->products_count},
-				      k->quantise, k->plain);
+		return product_run(k);
+	if (k->form == FORM_EXPERTS)
+		return (struct single_kernel){.work = experts_work(k)};
 	const struct kernel_attention a = {
 		.sequences = k->sequences_count,
 		.queries = k->queries_count,
@@ -133,7 +195,32 @@ static const char *kernel_words(struct arena *arena, const struct kernel_case *k
 	if (k->form == FORM_ATTENTION)
 		return arena_printf(arena, "attention %g x %g", k->sequences_count,
 				    k->queries_count);
+	if (k->form == FORM_EXPERTS)
+		return arena_printf(arena, "experts %g x %g of %g", k->tokens_count, k->top_count,
+				    k->experts_count);
 	return arena_printf(arena, "product %g x %g x %g", k->m_count, k->n_count, k->k_count);
+}
+
+static void check_experts(struct reader *c, const struct kernel_case *k)
+{
+	if (k->top_count > k->experts_count)
+		case_error(c, "kernel.top",
+			   "kernel.top: a token cannot choose %g of %g experts (write at most "
+			   "kernel.experts)",
+			   k->top_count, k->experts_count);
+	if (fmod(k->experts_count, k->expert_parallel_count) != 0)
+		case_error(c, "kernel.expert_parallel",
+			   "kernel.expert_parallel: %g GPUs cannot hold equal parts of %g experts "
+			   "(write a divisor of kernel.experts)",
+			   k->expert_parallel_count, k->experts_count);
+	if (fmod(k->inner_count, k->tensor_parallel_count) != 0)
+		case_error(c, "kernel.tensor_parallel",
+			   "kernel.tensor_parallel: %g GPUs cannot hold equal parts of %g features "
+			   "(write a divisor of kernel.inner)",
+			   k->tensor_parallel_count, k->inner_count);
+	if (k->exponent_count == 1)
+		case_error(c, "kernel.exponent",
+			   "kernel.exponent must not be 1 (write for example 1.01)");
 }
 
 static void check(struct reader *c, const struct kernel_case *k, const struct gpu_entry *gpu)
@@ -143,6 +230,18 @@ static void check(struct reader *c, const struct kernel_case *k, const struct gp
 		case_error(c, "kernel.type",
 			   "kernel.type: GPU '%s' does not have %s (write another number type)",
 			   gpu->profile, number_type_name(type));
+	if (k->weights != WEIGHTS_SAME && size_of(k->type) != 2)
+		case_error(c, "kernel.weights",
+			   "kernel.weights: weights of 4 bits are expanded to 16 bits, not to %s "
+			   "(write kernel.type=bf16)",
+			   number_type_name(type));
+	if (k->blocks && type != NUMBER_FP8)
+		case_error(c, "kernel.blocks",
+			   "kernel.blocks: blocks of weights have scales in FP8, not in %s (write "
+			   "kernel.type=fp8)",
+			   number_type_name(type));
+	if (k->form == FORM_EXPERTS)
+		check_experts(c, k);
 	if (k->kv_heads_count > 0 && fmod(k->heads_count, k->kv_heads_count) != 0)
 		case_error(c, "kernel.kv_heads",
 			   "kernel.kv_heads: %g heads cannot share %g heads of keys (write a "

@@ -70,6 +70,7 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 					       part.out_count * b->element_B,
 				       input);
 		tokens_align(b, input, part.product.n, part.product.k);
+		b->ops.items[input].work.grouped = layer->experts > 0;
 		if (b->stack->separate_bias && has_bias(layer))
 			input = tokens_elementwise(b,
 						   arena_printf(b->arena, ".bias%s", part.suffix),
@@ -93,6 +94,7 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 					       part->weight_count * sum_B,
 				       gradient);
 	tokens_align(b, last, p.n, p.k);
+	b->ops.items[last].work.grouped = layer->experts > 0;
 	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
@@ -125,6 +127,7 @@ void linear_backward(struct builder *b)
 					       part.in_count * b->element_B,
 				       gradient);
 		tokens_align(b, data, p.n, p.k);
+		b->ops.items[data].work.grouped = layer->experts > 0;
 		if (b->wide[layer->inputs[0]])
 			data = builder_change(b, ".grad_up", part.in_count / b->batch, data);
 		builder_receive(b, layer->inputs[0], data);

@@ -40,6 +40,40 @@ kernel --set kernel.m=8192 --set kernels.ampere.sustained=1
 cmp -s "$scratch.low" "$scratch.out" || complain 'the clock of programs acts on a single kernel'
 verdict 'single_kernel.runs_at_the_clock_of_a_short_load'
 
+# One token of one expert without choice: tiles of 16 x 64, 64 and 16 of them on 108 SMs.
+kernel --set kernel.form=experts --set kernel.tokens=1 --set kernel.top=1 --set kernel.experts=1 \
+	--set kernel.hidden=1024 --set kernel.inner=2048 --set kernels.ampere.experts_half=0.5 \
+	--set kernels.ampere.experts_operand=1 --set kernels.ampere.experts_pass=1 \
+	--set kernels.ampere.experts_kernel='4 us' --set kernels.ampere.experts_step='0.1 us'
+takes "$(awk 'function both(a, b) { return sqrt(a ^ 2 + b ^ 2) } BEGIN {
+	r = 2 * 16 * 64 / (0.5 * 312e12 / 108); bw = 0.8 * 2039e9
+	one = both(both(64 / 108 * (1024 * r + 3e-7), 8e-7), (4096 * 1024 + 1024 + 4096) * 2 / bw)
+	two = both(both(16 / 108 * (2048 * r + 3e-7), 16e-7), (2048 * 1024 + 1024 + 2048) * 2 / bw)
+	printf "%.9g", one + two + 2 * (3 * 2048 + 2 * 1024) / bw + 24e-6 + 3e-6 }')"
+verdict 'single_kernel.experts_follow_from_the_constants'
+
+# Weights of 4 bits and FP4 need fewer bytes, and quantisation is a pass of its own.
+same_time() {
+	kernel "$@"
+	mv "$scratch.out" "$scratch.one"
+}
+longer() {
+	kernel "$@"
+	! cmp -s "$scratch.one" "$scratch.out" || complain "$*: has no effect"
+}
+same_time --set kernel.m=16
+longer --set kernel.m=16 --set kernel.weights=int4
+longer --set kernel.m=16 --set kernel.type=int8
+same_time --set kernel.m=16 --set gpu.a100-sxm4-80.cache='40 MiB'
+longer --set kernel.m=16 --set gpu.a100-sxm4-80.cache='40 MiB' --set kernel.copies=99
+same_time --set kernel.form=experts
+longer --set kernel.form=experts --set kernel.tensor_parallel=2
+longer --set kernel.form=experts --set kernel.expert_parallel=2
+longer --set kernel.form=experts --set kernel.distribution=power
+longer --set kernel.form=experts --set kernel.library=vllm-0.14
+longer --set kernel.form=experts --set kernel.weights=mxfp4
+verdict 'single_kernel.keys_of_experts_have_an_effect'
+
 # refused TEXT OPTIONS...
 refused() {
 	text=$1
@@ -50,6 +84,13 @@ refused() {
 }
 refused 'cannot share 3 heads' --set kernel.form=attention --set kernel.kv_heads=3
 refused 'do not contain 1024 new ones' --set kernel.form=attention --set kernel.keys=5
+refused 'cannot choose 9 of 8 experts' --set kernel.form=experts --set kernel.top=9
+refused 'cannot hold equal parts of 8 experts' --set kernel.form=experts --set kernel.expert_parallel=3
+refused 'cannot hold equal parts of 14336 features' --set kernel.form=experts --set kernel.tensor_parallel=5
+refused 'must not be 1' --set kernel.form=experts --set kernel.exponent=1
+refused 'are expanded to 16 bits' --set kernel.weights=int4 --set kernel.type=int8
+refused 'have scales in FP8' --set kernel.blocks=true
+refused 'does not have fp4' --set kernel.type=fp4
 refused 'does not have fp8' --set kernel.type=fp8
 refused 'case.model has no effect on a single kernel' --set kernel.m=5 --model vgg16
 refused 'runs on one GPU' --set kernel.m=5 --gpus 4

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fused experts: the spread of rows over experts, and the law with times that are derived by hand.
+ */
+#include <math.h>
+
+#include "sim/gpu/gpu.h"
+#include "sim/gpu/kernel.h"
+#include "tests/test.h"
+
+static const struct kernel_params half = {.experts_half_ratio = 0.5,
+					  .experts_fp8_ratio = 0.5,
+					  .experts_block_ratio = 0.25,
+					  .experts_operand_ratio = 1,
+					  .experts_pass_ratio = 0.5,
+					  .experts_kernel_s = 4e-6,
+					  .experts_step_s = 0.1e-6,
+					  .dequantise_Bps = 5e9,
+					  .load_Bps = 1e30,
+					  .operand_ratio = 1,
+					  .sustained_ratio = 1};
+static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &half};
+
+/* 8 experts on 2 GPUs get 2 of 64 tokens each from 2 choices: 64 x 2 / 8 = 16 rows, one block of
+ * 16, 32, 64 or 128. */
+static struct kernel_work experts_of(double tokens, double ranks)
+{
+	struct kernel_work work = {.form = KERNEL_EXPERTS,
+				   .type = NUMBER_BF16,
+				   .experts = {.tokens = tokens,
+					       .hidden = 1024,
+					       .inner = 2048,
+					       .top = 2,
+					       .experts = 8,
+					       .held = 8 / ranks}};
+	experts_spread(&work.experts, EXPERTS_UNIFORM, 1.2);
+	return work;
+}
+
+static void rows_are_padded_to_blocks_of_each_expert(void)
+{
+	struct kernel_work work = experts_of(64, 2);
+	CHECK_NEAR(work.experts.rows, 64, 1e-9);
+	CHECK_NEAR(work.experts.active, 4, 1e-9);
+	CHECK_NEAR(work.experts.blocks[0], 4, 1e-9);
+	work = experts_of(68, 2); /* 17 rows of an expert are two blocks of 16 */
+	CHECK_NEAR(work.experts.blocks[0], 8, 1e-9);
+	CHECK_NEAR(work.experts.blocks[1], 4, 1e-9);
+}
+
+/* The rank with most rows has more than its part, and the most loaded expert at most all tokens. */
+static void power_laws_load_one_rank_more(void)
+{
+	struct kernel_experts e = {.tokens = 512, .top = 8, .experts = 64, .held = 16};
+	experts_spread(&e, EXPERTS_POWER, 1.2);
+	CHECK(e.rows > 1.1 * 512 * 8 / 4 && e.rows < 512 * 8);
+	CHECK(e.active > 8 && e.active <= 16);
+	struct kernel_experts all = e;
+	all.held = 64;
+	experts_spread(&all, EXPERTS_POWER, 1.2);
+	CHECK_NEAR(all.rows, 512 * 8, 1e-6);
+	/* few tokens choose experts of all ranks, or neighbours */
+	struct kernel_experts few = {.tokens = 1, .top = 8, .experts = 256, .held = 64};
+	experts_spread(&few, EXPERTS_POWER, 1.01);
+	CHECK_NEAR(few.rows, 2, 1e-9);
+	experts_spread(&few, EXPERTS_PACKED, 1.01);
+	CHECK_NEAR(few.rows, 8, 1e-9);
+}
+
+/* An SM of a GPU with bf16 at 8 Tflop/s an SM multiplies at 4. 64 tokens of 8 experts on one GPU
+ * use tiles of 32 x 64, whose row of k takes 1.024 ns. First product: 8 x 64 blocks on 10 SMs with
+ * k = 1024, 3 steps of 0.1 us to fill, and 8 steps a block. Second one: 8 x 16 blocks, k = 2048, 16
+ * steps. The bytes of weights are 2 x 4096 x 1024 and half of it for each expert, at 0.8 TB/s.
+ * Other kernels process 3 x 128 x 2048 and 192 x 1024 elements of 2 bytes at 0.4 TB/s, and 6
+ * kernels take 4 us each. */
+static void experts_are_two_grouped_products_and_small_kernels(void)
+{
+	struct gpu_params gpu = {.generation = GENERATION_AMPERE,
+				 .fp32_flops = 10e12,
+				 .bf16_flops = 80e12,
+				 .memory_bandwidth_Bps = 1e12,
+				 .memory_efficiency_ratio = 0.8,
+				 .multiprocessors_count = 10};
+	struct kernel_work work = experts_of(64, 1);
+	double first = hypot(51.2 * (1024 * 1.024e-9 + 0.3e-6), 0.8e-6);
+	double second = hypot(12.8 * (2048 * 1.024e-9 + 0.3e-6), 1.6e-6);
+	double first_B = 128.0 * (1024 * 2 + 4096 * 2) + 8.0 * 4096 * 1024 * 2;
+	double second_B = 128.0 * (2048 * 2 + 1024 * 2) + 8.0 * 1024 * 2048 * 2;
+	double passes_s = 2 * (3 * 128 * 2048.0 + 192 * 1024.0) / 0.4e12;
+	double expected_s = hypot(first, first_B / 0.8e12) + hypot(second, second_B / 0.8e12) +
+			    passes_s + 24e-6;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
+	/* weights of 4 bits are a quarter of the bytes, but expanding them takes longer */
+	struct kernel_work packed = work;
+	packed.experts.weights = WEIGHTS_INT4;
+	CHECK(kernel_duration_s(&gpu, &by_law, &packed) > expected_s);
+	CHECK_NEAR(weight_element_B(WEIGHTS_INT4, 2), 0.515625, 1e-9);
+	CHECK_NEAR(weight_element_B(WEIGHTS_MXFP4, 2), 0.53125, 1e-9);
+	/* without FP8 arithmetic, they are computed in bf16 */
+	work.type = NUMBER_FP8;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
+	/* FP8 with scales of blocks of weights: tiles of 16 x 128, 256 and 64 of them, whose row
+	 * takes 1.024 ns at a quarter of 16 Tflop/s, and two kernels that quantise */
+	gpu.fp8_flops = 160e12;
+	work.experts.scaled_by_blocks = true;
+	first = hypot(25.6 * (1024 * 1.024e-9 + 0.3e-6), 0.8e-6);
+	second = hypot(6.4 * (2048 * 1.024e-9 + 0.3e-6), 1.6e-6);
+	first_B = 128.0 * (1024 + 4096 * 2) + 8.0 * 4096 * 1024;
+	second_B = 128.0 * (2048 + 1024 * 2) + 8.0 * 1024 * 2048;
+	passes_s += 3 * (64 * 1024.0 + 128 * 2048.0) / 0.4e12;
+	expected_s = hypot(first, first_B / 0.8e12) + hypot(second, second_B / 0.8e12) + passes_s +
+		     32e-6;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
+}
+
+/* Products of experts in a program use the fastest tile: 8 x 4 blocks of 64 x 128 on 10 SMs, 16
+ * steps of 64. */
+static void products_of_experts_use_the_same_law(void)
+{
+	struct gpu_params gpu = {.generation = GENERATION_AMPERE,
+				 .fp32_flops = 10e12,
+				 .bf16_flops = 80e12,
+				 .memory_bandwidth_Bps = 1e15,
+				 .memory_efficiency_ratio = 0.8,
+				 .multiprocessors_count = 10};
+	struct kernel_work work = {.form = KERNEL_PRODUCT,
+				   .type = NUMBER_BF16,
+				   .grouped = true,
+				   .product = {64, 512, 1024, 8}};
+	double row_s = 2.0 * 32 * 128 / 4e12;
+	double expected_s = hypot(6.4 * (1024 * row_s + 0.3e-6), 16 * 0.1e-6);
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(rows_are_padded_to_blocks_of_each_expert),
+		TEST(power_laws_load_one_rank_more),
+		TEST(experts_are_two_grouped_products_and_small_kernels),
+		TEST(products_of_experts_use_the_same_law),
+	};
+	return TEST_MAIN(tests);
+}
