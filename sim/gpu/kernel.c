@@ -264,9 +264,8 @@ struct kernel_machine {
 static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels)
 {
 	double needed_W = gpu_generation_facts(gpu->generation)->power_W * gpu->fp16_flops / 1e12;
-	return gpu->power_W > 0 && needed_W > 0
-		       ? pow(gpu->power_W / needed_W, kernels->power_exponent_count)
-		       : 1;
+	bool known = gpu->power_W > 0 && needed_W > 0;
+	return known ? pow(gpu->power_W / needed_W, kernels->power_exponent_count) : 1;
 }
 
 static struct kernel_machine machine_of(const struct gpu_params *gpu,

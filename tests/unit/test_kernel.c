@@ -564,7 +564,8 @@ int main(void)
 		TEST(fitted_efficiency_replaces_the_law),
 		TEST(fp8_kernels_of_hopper_use_pairs_of_sms),
 		TEST(repeated_weights_come_from_the_cache),
+		TEST(groups_of_a_convolution_are_products),
+		TEST(depthwise_convolutions_run_on_cuda_cores),
 	};
-	TEST(groups_of_a_convolution_are_products), TEST(depthwise_convolutions_run_on_cuda_cores),
-		return TEST_MAIN(tests);
+	return TEST_MAIN(tests);
 }
