@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The constants of the law of kernel times, and fitted efficiencies in place of it. */
+#include "sim/gpu/kernel.h"
+
+static const struct param_row kernel_rows[] = {
+	COST_GENERATION(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
+			"part of the fp32 peak that large matrix products reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.75",
+			"part of the TF32 peak that large matrix products reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.8",
+			"part of the fp16 or bf16 peak that large matrix products reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+		"part of the FP8 peak that large matrix products reach",
+		"assumption: lower than for 16 bits, because bytes and start-up weigh more"),
+	COST_GENERATION(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
+			"part of the peak of its number type that fused attention reaches",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+			"part of the peak of its number type that cuDNN's fused attention reaches",
+			"assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
+			"compare cuDNN with FlashAttention on H100"),
+	COST_GENERATION(struct kernel_params, attention_forward_ratio, QUANTITY_RATIO, 0.01, 2,
+			"0.6",
+			"part of the peak of its number type that attention without backward "
+			"reaches, as in inference",
+			"assumption: between the generations that were fitted"),
+	COST_ASSUMED(
+		struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.9",
+		"rate of a convolution divided by that of a matrix product; below 1, because "
+		"a convolution computes the addresses of its elements",
+		"large windows of 3 x 3 on an H100 reach 0.5 to 0.79 of the peak in bf16 and NHWC, "
+		"and products 0.8 (calib/trace/kernels.py)"),
+	COST_GENERATION(struct kernel_params, fill_s, QUANTITY_TIME, 0, 1e-3, "0.6 us",
+			"time in which a tile of a product loads its first elements",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, load_Bps, QUANTITY_RATE, 1e8, 1e13, "60 GB/s",
+			"rate at which an SM loads tiles of operands and stores results",
+			"assumption: at most 64 bytes in each clock cycle from the L2 cache"),
+	COST_GENERATION(struct kernel_params, split_s, QUANTITY_TIME, 0, 1e-3, "2.5 us",
+			"time of the kernel that adds the parts of a product whose k is split",
+			"assumption: a kernel of its own"),
+	COST_GENERATION(struct kernel_params, operand_ratio, QUANTITY_RATIO, 0.3, 1.25, "1",
+			"bandwidth at which products read their operands, divided by that of "
+			"streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, sustained_ratio, QUANTITY_RATIO, 0.2, 1.25, "0.85",
+			"rate of products in a program divided by that of a product alone: power "
+			"lowers the clock, and communication takes SMs",
+			"assumption: between the generations that were fitted; an H100 keeps 0.89 "
+			"of its rate after a second of large products (docs/calibration.md)"),
+	COST_ASSUMED(struct kernel_params, power_exponent_count, QUANTITY_COUNT, 0, 1, "0.5",
+		     "exponent by which the clock of products follows the board's power for each "
+		     "operation, compared with the generation's reference GPU",
+		     "assumption: 1/3 where the voltage follows the clock, 1 where it does not"),
+	COST_ASSUMED(
+		struct kernel_params, reduction_ratio, QUANTITY_RATIO, 0.1, 1, "0.6",
+		"bandwidth of kernels that sum over rows or channels (statistics and gradients of "
+		"norms, gradients of biases), divided by that of streaming kernels",
+		"assumption: between the 0.35 and 0.7 of PyTorch's kernels on an H100 "
+		"(docs/calibration.md)"),
+	COST_GENERATION(struct kernel_params, plain_fill_s, QUANTITY_TIME, 0, 1e-3, "1.4 us",
+			"time in which a tile of vLLM's FP8 products loads its first elements",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, quantise_ratio, QUANTITY_RATIO, 0.02, 2, "0.8",
+			"bandwidth of kernels that quantise 16 bits to FP8, divided by that of "
+			"streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, experts_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
+		"part of the peak of its number type that the products of fused experts reach",
+		"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
+			"part of the FP8 or FP4 peak that the products of fused experts reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, experts_block_ratio, QUANTITY_RATIO, 0.01, 2, "0.25",
+		"part of the FP8 peak that the products of fused experts reach if each block of "
+		"128 weights has a scale, by which sums are multiplied",
+		"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_operand_ratio, QUANTITY_RATIO, 0.3, 1.25,
+			"1.05",
+			"bandwidth at which fused experts read weights, divided by that of "
+			"streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_pass_ratio, QUANTITY_RATIO, 0.05, 2, "0.8",
+			"bandwidth of the activation and the sum of fused experts, divided by that "
+			"of streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_kernel_s, QUANTITY_TIME, 0, 1e-3, "4 us",
+			"time that each kernel of fused experts takes at least",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, experts_step_s, QUANTITY_TIME, 0, 1e-4, "0.2 us",
+			"time in which a block of fused experts loads its part of both matrices",
+			"assumption: the latency of memory, between the generations that were "
+			"fitted"),
+	COST_GENERATION(struct kernel_params, dequantise_Bps, QUANTITY_RATE, 1e8, 1e12, "6 GB/s",
+			"rate at which an SM expands weights of 4 bits to 16 bits in fused experts",
+			"assumption: 12 billion weights a second, fitted to H100 and B200"),
+	COST_GENERATION(
+		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
+		"time in which a block of attention loads its first elements and writes its "
+		"result",
+		"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, attention_floor_s, QUANTITY_TIME, 0, 1e-3, "5 us",
+		"time of attention beside its kernel: lengths are prepared, and parts are added",
+		"assumption: between the generations that were fitted"),
+};
+const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);
+
+static const struct param_row efficiency_rows[] = {
+	COST_ASSUMED(
+		struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0, 10, "0",
+		"peak efficiency: part of the peak rate that a very large kernel of the "
+		"network reaches; 0 means that kernel times follow from the shapes of the products",
+		"by definition: not fitted"),
+	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
+		     "half-efficiency work: work of a kernel that reaches half of the fitted peak; "
+		     "without a fitted peak it has no effect",
+		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
+};
+const struct param_table efficiency_table =
+	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
+
+static const struct param_row law_rows[] = {
+	COST_SOURCED(
+		struct efficiency_params, law_ratio, QUANTITY_COUNT, 0.1, 10, "1",
+		"real time of the network's kernels divided by the predicted time, if peak is 0",
+		"its interval is the error on networks that set no constant "
+		"(docs/models/kernels.md)"),
+};
+const struct param_table law_table = PARAM_TABLE("efficiency", struct efficiency_params, law_rows);
