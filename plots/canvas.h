@@ -56,9 +56,6 @@ void draw_rectangle(struct drawing *drawing, double x, double y, double width, d
 		    struct paint fill);
 void draw_frame(struct drawing *drawing, double x, double y, double width, double height,
 		struct paint stroke, double line_width);
-/* Draws a filled frame with round corners. */
-void draw_box(struct drawing *drawing, double x, double y, double width, double height,
-	      double radius, struct paint fill, struct paint stroke, double line_width);
 /* Draws a pattern of thin lines or dots over a rectangle, aligned with the patterns of
  * neighbours. */
 void draw_hatch(struct drawing *drawing, double x, double y, double width, double height,

@@ -45,24 +45,6 @@ static void stroke_points(cairo_t *cairo, const struct shape *shape)
 	cairo_set_dash(cairo, NULL, 0, 0);
 }
 
-static void draw_round_box(cairo_t *cairo, const struct shape *shape)
-{
-	const double quarter = acos(0.0);
-	double left = shape->at[0], top = shape->at[1];
-	double right = left + shape->at[2], bottom = top + shape->at[3];
-	double radius = fmin(shape->at[5], fmin(shape->at[2], shape->at[3]) / 2);
-	cairo_new_path(cairo);
-	cairo_arc(cairo, right - radius, top + radius, radius, -quarter, 0);
-	cairo_arc(cairo, right - radius, bottom - radius, radius, 0, quarter);
-	cairo_arc(cairo, left + radius, bottom - radius, radius, quarter, 2 * quarter);
-	cairo_arc(cairo, left + radius, top + radius, radius, 2 * quarter, 3 * quarter);
-	cairo_close_path(cairo);
-	cairo_fill_preserve(cairo);
-	set_paint(cairo, shape->stroke);
-	cairo_set_line_width(cairo, shape->at[4]);
-	cairo_stroke(cairo);
-}
-
 static void add_line(void *ctx, const double *ends)
 {
 	cairo_t *cairo = ctx;
@@ -131,9 +113,6 @@ static void draw_shape(cairo_t *cairo, const struct shape *shape)
 	case SHAPE_RECTANGLE:
 		cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
 		cairo_fill(cairo);
-		break;
-	case SHAPE_BOX:
-		draw_round_box(cairo, shape);
 		break;
 	case SHAPE_HATCH:
 		draw_pattern(cairo, shape);

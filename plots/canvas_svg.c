@@ -197,19 +197,6 @@ static void put_text(FILE *out, const struct shape *shape)
 	fputs("</text>\n", out);
 }
 
-static void put_box(FILE *out, const struct shape *shape)
-{
-	put_rectangle(out, shape->at);
-	if (shape->kind == SHAPE_BOX)
-		put_attribute(out, "rx", fmin(shape->at[5], fmin(shape->at[2], shape->at[3]) / 2));
-	put_paint(out, "fill", shape->paint);
-	if (shape->kind == SHAPE_BOX) {
-		put_paint(out, "stroke", shape->stroke);
-		put_attribute(out, "stroke-width", shape->at[4]);
-	}
-	fputs("/>\n", out);
-}
-
 static void put_polygon(FILE *out, const struct shape *shape)
 {
 	put_points(out, shape);
@@ -222,8 +209,9 @@ static void put_shape(FILE *out, const struct shape *shape)
 {
 	switch (shape->kind) {
 	case SHAPE_RECTANGLE:
-	case SHAPE_BOX:
-		put_box(out, shape);
+		put_rectangle(out, shape->at);
+		put_paint(out, "fill", shape->paint);
+		fputs("/>\n", out);
 		break;
 	case SHAPE_HATCH:
 		put_hatch(out, shape);

@@ -43,27 +43,6 @@ struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 const struct result_table *pipeline_table(struct arena *arena, const struct trace *trace,
 					  bool all_ranks);
 
-/* Topology diagram: a row for each kind of connection, with its number, bandwidth and utilisation
- * between the boxes of its two ends. */
-struct diagram_node {
-	const char *name;
-	const char *kind;   /* "host" "guest" "gpu" "switch" "storage" */
-	const char *inside; /* node that contains it, or NULL */
-	const char *detail; /* second line, or NULL */
-	const char *role;   /* what the case runs there, or NULL */
-};
-struct diagram_link {
-	const char *kind;
-	const char *ends[2];
-	const char *detail;    /* for example "10 Gbit/s, 20 us" */
-	double utilization[2]; /* NaN: not simulated */
-	bool network;          /* between machines, not inside of one */
-	double copies;         /* links that this one represents; 0: only itself */
-};
-struct drawing *chart_topology(struct arena *arena, struct chart_text text,
-			       const struct diagram_node *nodes, size_t node_count,
-			       const struct diagram_link *links, size_t link_count);
-
 /* Predicted over measured values in this unit, with logarithmic axes and guides at +-5 and +-10 %.
  * Fit rows have hollow markers and test rows filled ones; whiskers are intervals. */
 struct parity_point {

@@ -51,16 +51,6 @@ void draw_rectangle(struct drawing *drawing, double x, double y, double width, d
 	place(add(drawing, SHAPE_RECTANGLE, 0, fill), x, y, width, height);
 }
 
-void draw_box(struct drawing *drawing, double x, double y, double width, double height,
-	      double radius, struct paint fill, struct paint stroke, double line_width)
-{
-	struct shape *shape = add(drawing, SHAPE_BOX, 0, fill);
-	place(shape, x, y, width, height);
-	shape->stroke = stroke;
-	shape->at[4] = line_width;
-	shape->at[5] = radius;
-}
-
 void draw_hatch(struct drawing *drawing, double x, double y, double width, double height,
 		enum hatch hatch, struct paint stroke)
 {

@@ -12,7 +12,6 @@
 
 enum shape_kind {
 	SHAPE_RECTANGLE, /* at: x, y, width, height */
-	SHAPE_BOX,       /* at: x, y, width, height, line width, radius */
 	SHAPE_HATCH,     /* at: x, y, width, height */
 	SHAPE_LINE,      /* points: 2; at[4]: line width */
 	SHAPE_POLYLINE,  /* points; at[4]: line width */
@@ -27,9 +26,8 @@ struct shape {
 	enum shape_kind kind;
 	int style; /* enum hatch, dash, marker or text_anchor */
 	bool bold;
-	struct paint paint;  /* fill, or the stroke of shapes without fill */
-	struct paint stroke; /* boxes only */
-	double at[6];
+	struct paint paint; /* fill, or the stroke of shapes without fill */
+	double at[5];
 	const double *points; /* x, y pairs */
 	size_t point_count;
 	const char *text;

@@ -49,11 +49,11 @@ static inline void print_shape(const struct shape *shape, FILE *out)
 		const char *name;
 		int numbers;
 	} kinds[] = {
-		[SHAPE_RECTANGLE] = {"rectangle", 4}, [SHAPE_BOX] = {"box", 6},
-		[SHAPE_HATCH] = {"hatch", 4},         [SHAPE_LINE] = {"line", 0},
-		[SHAPE_POLYLINE] = {"polyline", 0},   [SHAPE_POLYGON] = {"polygon", 0},
-		[SHAPE_MARKER] = {"marker", 3},       [SHAPE_TEXT] = {"text", 3},
-		[SHAPE_TEXT_UP] = {"text-up", 3},     [SHAPE_HINT] = {"hint", 4},
+		[SHAPE_RECTANGLE] = {"rectangle", 4}, [SHAPE_HATCH] = {"hatch", 4},
+		[SHAPE_LINE] = {"line", 0},           [SHAPE_POLYLINE] = {"polyline", 0},
+		[SHAPE_POLYGON] = {"polygon", 0},     [SHAPE_MARKER] = {"marker", 3},
+		[SHAPE_TEXT] = {"text", 3},           [SHAPE_TEXT_UP] = {"text-up", 3},
+		[SHAPE_HINT] = {"hint", 4},
 	};
 	fputs(kinds[shape->kind].name, out);
 	for (int i = 0; i < kinds[shape->kind].numbers; i++)
@@ -65,8 +65,6 @@ static inline void print_shape(const struct shape *shape, FILE *out)
 		print_number(out, shape->at[4]);
 	}
 	print_paint(out, shape->paint);
-	if (shape->kind == SHAPE_BOX)
-		print_paint(out, shape->stroke);
 	if (style_name(shape))
 		fprintf(out, " %s", style_name(shape));
 	if (shape->text)

@@ -26,30 +26,6 @@ void report_breakdown(struct report *report, const struct prediction *const *pre
 
 /* ---- topology ---- */
 
-static const char *host_detail(struct arena *arena, const struct host_params *host)
-{
-	double clock_Hz = host->turbo && host->turbo_clock_Hz > host->clock_Hz
-				  ? host->turbo_clock_Hz
-				  : host->clock_Hz;
-	return arena_printf(arena, "%.0f cores, %s", host->cores_count,
-			    quantity_format(arena, QUANTITY_FREQUENCY, clock_Hz));
-}
-
-static const char *guest_detail(const struct guest_params *guest)
-{
-	static const char *const kinds[] = {
-		[GUEST_BARE] = "bare metal",
-		[GUEST_VM] = "VM",
-		[GUEST_CONTAINER] = "container",
-	};
-	static const char *const vnics[] = {
-		[VNIC_NONE] = "VM",           [VNIC_PASSTHROUGH] = "VM, NIC passed through",
-		[VNIC_PVRDMA] = "VM, PVRDMA", [VNIC_VMXNET3] = "VM, VMXNET3",
-		[VNIC_VIRTIO] = "VM, virtio",
-	};
-	return guest->kind == GUEST_VM ? vnics[guest->vnic] : kinds[guest->kind];
-}
-
 /* Returns what runs in a guest: "program", "server", "ranks"; NULL if nothing does. */
 static const char *guest_role(const struct scenario *scenario, size_t guest)
 {
@@ -68,85 +44,6 @@ static const char *guest_role(const struct scenario *scenario, size_t guest)
 	       : servers           ? "server"
 				   : NULL;
 }
-
-/* Returns the host that stands for its only guest, which is bare metal; NULL: the guest is a box.
- */
-static const struct host_entry *host_of(const struct topology *t, size_t guest)
-{
-	const struct guest_entry *own = &t->guests[guest];
-	const struct host_entry *host = &t->hosts[own->host];
-	bool only = host->first_guest == guest && own->next_guest == SIZE_MAX;
-	return only && own->params.kind == GUEST_BARE ? host : NULL;
-}
-
-/* Returns the name of the box of a node. */
-static const char *box_of(const struct topology *t, const char *name)
-{
-	for (size_t i = 0; i < t->guest_count; i++)
-		if (strcmp(t->guests[i].name, name) == 0)
-			return host_of(t, i) ? host_of(t, i)->name : name;
-	return name;
-}
-
-static bool is_switch(const struct topology *t, const char *name)
-{
-	for (size_t i = 0; i < t->switch_count; i++)
-		if (strcmp(t->switches[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* Returns whether a node is a server that a network lists, such as a file server: it has one link,
- * to a switch of a network ("fabric.leaf0") to which it does not belong by its name. */
-static bool is_server(const struct topology *t, const char *name)
-{
-	const char *other = NULL;
-	for (size_t i = 0; i < t->link_count && !strchr(name, '.'); i++)
-		for (int end = 0; end < 2; end++)
-			if (strcmp(t->links[i].ends[end], name) == 0) {
-				if (other)
-					return false;
-				other = t->links[i].ends[1 - end];
-			}
-	size_t prefix = other ? strcspn(other, ".") : 0;
-	return other && is_switch(t, other) && other[prefix] == '.' &&
-	       strncmp(other, name, prefix + 1) != 0;
-}
-
-static struct diagram_node *diagram_nodes(struct arena *arena, const struct scenario *scenario,
-					  size_t *count)
-{
-	const struct topology *t = &scenario->topology;
-	struct diagram_node *nodes = ARENA_ARRAY(
-		arena, t->host_count + t->guest_count + t->gpu_count + t->switch_count + 1,
-		struct diagram_node);
-	size_t n = t->host_count;
-	for (size_t i = 0; i < t->host_count; i++)
-		nodes[i] = (struct diagram_node){t->hosts[i].name, "host", NULL,
-						 host_detail(arena, &t->hosts[i].params), NULL};
-	for (size_t i = 0; i < t->guest_count; i++) {
-		const char *role = guest_role(scenario, i);
-		if (host_of(t, i))
-			nodes[t->guests[i].host].role = role;
-		else
-			nodes[n++] = (struct diagram_node){
-				t->guests[i].name, "guest", t->hosts[t->guests[i].host].name,
-				guest_detail(&t->guests[i].params), role};
-	}
-	for (size_t i = 0; i < t->gpu_count; i++)
-		nodes[n++] = (struct diagram_node){t->gpus[i].name, "gpu",
-						   t->hosts[t->gpus[i].host].name,
-						   t->gpus[i].profile, NULL};
-	for (size_t i = 0; i < t->switch_count; i++) {
-		bool end = is_server(t, t->switches[i]);
-		nodes[n++] = (struct diagram_node){t->switches[i], end ? "storage" : "switch", NULL,
-						   NULL, end ? "storage" : NULL};
-	}
-	*count = n;
-	return nodes;
-}
-
-/* ---- links ---- */
 
 /* Formats a bandwidth in bits for networks and in bytes inside a machine. */
 static const char *bandwidth_text(struct arena *arena, const struct link_entry *link, int direction)
@@ -177,33 +74,108 @@ static double use_of(const struct scenario *scenario, const struct prediction *p
 	return known ? prediction->links[2 * link + direction].utilization : NAN;
 }
 
+/* Returns the name without its numbers: "n0.gpu12" becomes "n*.gpu*". */
+static const char *pattern(struct arena *arena, const char *name)
+{
+	char *text = arena_strdup(arena, name), *to = text;
+	for (const char *from = name; *from;) {
+		size_t digits = strspn(from, "0123456789");
+		*to++ = digits ? '*' : *from;
+		from += digits ? digits : 1;
+	}
+	*to = '\0';
+	return text;
+}
+
+/* Returns what is at a link's end: the GPU's profile, what runs there, or "". */
+static const char *part_at(struct arena *arena, const struct scenario *scenario, const char *name)
+{
+	const struct topology *t = &scenario->topology;
+	const char *part = NULL;
+	for (size_t i = 0; i < t->gpu_count && !part; i++)
+		if (strcmp(t->gpus[i].name, name) == 0)
+			part = t->gpus[i].profile;
+	for (size_t i = 0; i < t->guest_count && !part; i++) {
+		const struct guest_entry *guest = &t->guests[i];
+		bool bare = guest->params.kind == GUEST_BARE;
+		if (strcmp(guest->name, name) == 0 ||
+		    (bare && strcmp(t->hosts[guest->host].name, name) == 0))
+			part = guest_role(scenario, i);
+	}
+	return part ? arena_printf(arena, " (%s)", part) : "";
+}
+
+/* Links that are one row of the table, because they differ only in the numbers of their ends. */
+struct link_row {
+	const struct link_entry *link; /* the first of them */
+	const char *patterns[2], *parts[2], *detail;
+	double count, use; /* use: highest utilisation; NaN: not simulated */
+};
+struct link_rows {
+	struct arena *arena;
+	VEC(struct link_row) rows;
+};
+
+static bool same_end(const struct link_row *a, const struct link_row *b, int end)
+{
+	return strcmp(a->patterns[end], b->patterns[end]) == 0 &&
+	       strcmp(a->parts[end], b->parts[end]) == 0;
+}
+
+/* Adds a link to its row, or a new row. */
+static void add_link_row(struct link_rows *list, const struct scenario *scenario,
+			 const struct link_entry *link, double use)
+{
+	struct link_row one = {.link = link, .detail = link_detail(list->arena, link)};
+	for (int end = 0; end < 2; end++) {
+		one.patterns[end] = pattern(list->arena, link->ends[end]);
+		one.parts[end] = part_at(list->arena, scenario, link->ends[end]);
+	}
+	size_t i = 0;
+	while (i < list->rows.count && (list->rows.items[i].link->kind != link->kind ||
+					strcmp(list->rows.items[i].detail, one.detail) != 0 ||
+					!same_end(&list->rows.items[i], &one, 0) ||
+					!same_end(&list->rows.items[i], &one, 1)))
+		i++;
+	if (i == list->rows.count)
+		*VEC_PUSH(list->arena, &list->rows) = one;
+	list->rows.items[i].count += fmax(link->copies_count, 1);
+	list->rows.items[i].use = fmax(list->rows.items[i].use, use);
+}
+
+static void fill_link_row(struct table *table, const struct link_row *row)
+{
+	table_row(table);
+	for (int end = 0; end < 2; end++)
+		table_cell(table, "%s%s",
+			   row->count > 1 ? row->patterns[end] : row->link->ends[end],
+			   row->parts[end]);
+	table_cell(table, "%s", number_format(table->arena, 5, row->count));
+	table_cell(table, "%s", row->link->kind->name);
+	table_cell(table, "%s", row->detail);
+	table_cell(table, "%s",
+		   row->use > 0 ? arena_printf(table->arena, "%.2g" NBSP "%%", 100 * row->use)
+				: "–");
+}
+
 void report_topology(struct report *report, const struct scenario *scenario,
 		     const struct prediction *prediction, const char *label)
 {
 	const struct topology *t = &scenario->topology;
-	struct arena *arena = report->arena;
-	size_t node_count;
-	struct diagram_node *nodes = diagram_nodes(arena, scenario, &node_count);
-	struct diagram_link *links = ARENA_ARRAY(arena, t->link_count + 1, struct diagram_link);
-	for (size_t i = 0; i < t->link_count; i++) {
-		const struct link_entry *link = &t->links[i];
-		links[i] = (struct diagram_link){
-			.kind = link->kind->name,
-			.ends = {box_of(t, link->ends[0]), box_of(t, link->ends[1])},
-			.detail = link_detail(arena, link),
-			.utilization = {use_of(scenario, prediction, i, 0),
-					use_of(scenario, prediction, i, 1)},
-			.network = !link->kind->inside_host,
-			.copies = link->copies_count};
-	}
-	const char *title = arena_printf(arena, "Topology: %s", t->name);
-	report_figure(report,
-		      chart_topology(arena, report_text(report, title), nodes, node_count, links,
-				     t->link_count),
-		      "%s%s%s. Links with bandwidth, one-way latency and highest utilisation in "
-		      "%s%s.",
-		      t->name, t->help ? ": " : "", t->help ? t->help : "", label,
-		      prediction->ok ? "" : " (a failed run)");
+	struct link_rows list = {.arena = report->arena};
+	for (int network = 0; network < 2; network++) /* links in machines come first */
+		for (size_t i = 0; i < t->link_count; i++)
+			if (t->links[i].kind->inside_host != network)
+				add_link_row(&list, scenario, &t->links[i],
+					     fmax(use_of(scenario, prediction, i, 0),
+						  use_of(scenario, prediction, i, 1)));
+	struct table *table = report_table(
+		report, "from|to|links>|kind|bandwidth, one-way latency|highest utilisation>",
+		"Links of %s%s%s; a * stands for numbers. The utilisation is that in %s%s.",
+		t->name, t->help ? ": " : "", t->help ? t->help : "", label,
+		prediction->ok ? "" : " (a failed run)");
+	for (size_t i = 0; i < list.rows.count; i++)
+		fill_link_row(table, &list.rows.items[i]);
 }
 
 /* ---- timeline ---- */

@@ -146,113 +146,6 @@ static struct drawing *timeline_empty(struct arena *arena)
 			      sample_trace(arena), 90000000000, 91000000000);
 }
 
-static struct drawing *topology_lan(struct arena *arena)
-{
-	static const struct diagram_node nodes[] = {
-		{"esxi1", "host", NULL, "2 × Xeon E5-2690 v4", NULL},
-		{"client-vm", "guest", "esxi1", "8 vCPU, VMXNET3", NULL},
-		{"esxi2", "host", NULL, "2 × Xeon E5-2690 v4", NULL},
-		{"server-vm", "guest", "esxi2", "4 vCPU, passthrough", NULL},
-		{"gpu0", "gpu", "server-vm", "GTX 1050 Ti, 4 GiB", NULL},
-		{"lan switch", "switch", NULL, "10 GbE", NULL},
-	};
-	static const struct diagram_link links[] = {
-		{"ethernet", {"esxi1", "lan switch"}, "10 Gbit/s, 20 us", {0.37, 0.041}, true, 0},
-		{"ethernet", {"lan switch", "esxi2"}, "10 Gbit/s, 20 us", {0.37, 0.041}, true, 0},
-		{"pcie", {"esxi2", "gpu0"}, "PCIe 3.0 x16, 0.9 us", {0.62, 0.05}, false, 0},
-		{"dram", {"esxi1", "client-vm"}, "76.8 GB/s", {NAN, NAN}, false, 0},
-	};
-	return chart_topology(
-		arena,
-		(struct chart_text){"same_lan: client and GPU on two hosts of one LAN", CAPTION},
-		nodes, 6, links, 4);
-}
-
-static struct drawing *topology_wan(struct arena *arena)
-{
-	static const struct diagram_node nodes[] = {
-		{"laptop", "host", NULL, NULL, NULL},
-		{"router a", "switch", NULL, "1 GbE", NULL},
-		{"router b", "switch", NULL, "1 GbE", NULL},
-		{"server", "host", NULL, "EPYC 7543", NULL},
-		{"gpu0", "gpu", "server", "V100", NULL},
-		{"gpu1", "gpu", "server", "V100", NULL},
-	};
-	static const struct diagram_link links[] = {
-		{"ethernet", {"laptop", "router a"}, "1 Gbit/s, 30 us", {0.1, 0.9}, true, 0},
-		{"ethernet",
-		 {"router a", "router b"},
-		 "1 Gbit/s, 45 ms, 3 % loss",
-		 {0.1, 0.9},
-		 true,
-		 0},
-		{"ethernet", {"server", "router b"}, "1 Gbit/s, 30 us", {0.9, 0.1}, true, 0},
-		{"infiniband",
-		 {"laptop", "server"},
-		 "EDR cable, 100 Gbit/s, 1 us",
-		 {0, 0},
-		 true,
-		 0},
-		{"pcie", {"server", "gpu0"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0},
-		{"pcie", {"server", "gpu1"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0},
-		{"nvlink", {"gpu0", "gpu1"}, "50 GB/s", {0.5, 0.5}, false, 0},
-		{"ethernet", {"server", "nowhere"}, "1 Gbit/s", {NAN, NAN}, true, 0},
-	};
-	return chart_topology(
-		arena, (struct chart_text){"different_lan: two routers and a long wire", CAPTION},
-		nodes, 6, links, 8);
-}
-
-/* A cluster of hosts with `gpus` GPUs each, two rails of leaf switches under a spine, and NVSwitch.
- */
-static struct drawing *cluster(struct arena *arena, size_t hosts, size_t gpus)
-{
-	size_t node_count = 0, link_count = 0;
-	struct diagram_node *nodes =
-		ARENA_ARRAY(arena, hosts * (gpus + 2) + 3, struct diagram_node);
-	struct diagram_link *links =
-		ARENA_ARRAY(arena, hosts * (2 * gpus + 2) + 2, struct diagram_link);
-	nodes[node_count++] = (struct diagram_node){"leaf 1", "switch", NULL, "HDR", NULL};
-	nodes[node_count++] = (struct diagram_node){"leaf 2", "switch", NULL, "HDR", NULL};
-	nodes[node_count++] = (struct diagram_node){"spine", "switch", NULL, "HDR, 40 ports", NULL};
-	for (int i = 0; i < 2; i++)
-		links[link_count++] = (struct diagram_link){
-			"infiniband", {nodes[i].name, "spine"}, "400 Gbit/s", {0.5, 0.25}, true, 0};
-	for (size_t i = 0; i < hosts; i++) {
-		const char *host = arena_printf(arena, "node%zu", i + 1);
-		const char *nvswitch = arena_printf(arena, "nvswitch%zu", i + 1);
-		nodes[node_count++] =
-			(struct diagram_node){host, "host", NULL, "2 × EPYC 7742", NULL};
-		links[link_count++] = (struct diagram_link){"infiniband",
-							    {host, nodes[2 * i / hosts].name},
-							    "200 Gbit/s, 1.2 us",
-							    {0.1 * (double)i, 0.02 * (double)i},
-							    true,
-							    0};
-		for (size_t j = 0; j < gpus; j++) {
-			const char *gpu = arena_printf(arena, "gpu%zu.%zu", i, j);
-			nodes[node_count++] = (struct diagram_node){gpu, "gpu", host, "A100", NULL};
-			links[link_count++] = (struct diagram_link){
-				"pcie", {host, gpu}, "PCIe 4.0 x16", {0.2, 0.1}, false, 0};
-			links[link_count++] = (struct diagram_link){
-				"nvlink", {gpu, nvswitch}, "300 GB/s", {0.2, 0.3}, false, 0};
-		}
-		nodes[node_count++] = (struct diagram_node){nvswitch, "switch", NULL, NULL, NULL};
-	}
-	return chart_topology(arena, (struct chart_text){"A small cluster", CAPTION}, nodes,
-			      node_count, links, link_count);
-}
-
-static struct drawing *topology_six(struct arena *arena)
-{
-	return cluster(arena, 6, 1);
-}
-
-static struct drawing *topology_two_dgx(struct arena *arena)
-{
-	return cluster(arena, 2, 8);
-}
-
 static struct drawing *parity(struct arena *arena)
 {
 	static const struct parity_point points[] = {
@@ -459,10 +352,6 @@ static const struct sample samples[] = {
 	{"timeline", timeline},
 	{"timeline_window", timeline_window},
 	{"timeline_empty", timeline_empty},
-	{"topology_lan", topology_lan},
-	{"topology_wan", topology_wan},
-	{"topology_six", topology_six},
-	{"topology_two_dgx", topology_two_dgx},
 	{"parity", parity},
 	{"curves_rtt", curves_rtt},
 	{"curves_scaling", curves_scaling},

@@ -73,26 +73,6 @@ static void timeline_empty_drawing_is_unchanged(void)
 	compare("timeline_empty");
 }
 
-static void topology_lan_drawing_is_unchanged(void)
-{
-	compare("topology_lan");
-}
-
-static void topology_wan_drawing_is_unchanged(void)
-{
-	compare("topology_wan");
-}
-
-static void topology_six_drawing_is_unchanged(void)
-{
-	compare("topology_six");
-}
-
-static void topology_two_dgx_drawing_is_unchanged(void)
-{
-	compare("topology_two_dgx");
-}
-
 static void parity_drawing_is_unchanged(void)
 {
 	compare("parity");
@@ -160,10 +140,6 @@ static const struct test tests[] = {
 	TEST(timeline_drawing_is_unchanged),
 	TEST(timeline_window_drawing_is_unchanged),
 	TEST(timeline_empty_drawing_is_unchanged),
-	TEST(topology_lan_drawing_is_unchanged),
-	TEST(topology_wan_drawing_is_unchanged),
-	TEST(topology_six_drawing_is_unchanged),
-	TEST(topology_two_dgx_drawing_is_unchanged),
 	TEST(parity_drawing_is_unchanged),
 	TEST(curves_rtt_drawing_is_unchanged),
 	TEST(curves_scaling_drawing_is_unchanged),

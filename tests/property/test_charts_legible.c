@@ -72,18 +72,6 @@ static void texts_of_sample_charts_do_not_overlap(void)
 	}
 }
 
-/* The test draws one to six hosts with zero to eight GPUs. */
-static void texts_of_topologies_do_not_overlap(void)
-{
-	for (size_t hosts = 1; hosts <= 6; hosts++) {
-		for (size_t gpus = 0; gpus <= 8; gpus += 2) {
-			struct arena *arena = arena_new();
-			check_legible("cluster", cluster(arena, hosts, gpus), arena);
-			arena_free(arena);
-		}
-	}
-}
-
 /* Empty, single, equal and missing numbers still give a drawing. */
 static void charts_of_missing_or_equal_numbers_are_legible(void)
 {
@@ -95,9 +83,6 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 	const struct curve curves[] = {{"fails", &one, &none, 1, NULL, NULL},
 				       {"flat", &one, &same, 1, NULL, NULL}};
 	const struct parity_point points[] = {{"equal", 5, same, false}, {"none", NAN, none, true}};
-	const struct diagram_node nodes[] = {{"a", "host", NULL, NULL, NULL},
-					     {"b", "switch", NULL, NULL, NULL}};
-	const struct diagram_link link = {"pcie", {"a", "a"}, NULL, {NAN, NAN}, false, 0};
 	const struct scaling_point gpus[] = {{1, none, none, NAN, false}, {4, same, same, 5, true}};
 	const struct scaling_curve scalings[] = {{"fails", "images/s", NAN, NAN, gpus, 1},
 						 {"no base", "images/s", NAN, NAN, gpus, 2},
@@ -121,9 +106,6 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 		chart_breakdown(arena, bare, NULL, 0),
 		chart_timeline(arena, bare, NULL, 0, 10),
 		chart_timeline(arena, bare, sample_trace(arena), 10, 10),
-		chart_topology(arena, bare, NULL, 0, NULL, 0),
-		chart_topology(arena, bare, nodes, 2, &link, 1),
-		chart_topology(arena, bare, nodes + 1, 1, NULL, 0),
 		chart_parity(arena, bare, "us", NULL, 0),
 		chart_parity(arena, bare, "us", points, 2),
 		chart_parity(arena, bare, "us", points + 1, 1),
@@ -209,7 +191,6 @@ static void short_spans_are_merged_into_one_shape(void)
 
 static const struct test tests[] = {
 	TEST(texts_of_sample_charts_do_not_overlap),
-	TEST(texts_of_topologies_do_not_overlap),
 	TEST(charts_of_missing_or_equal_numbers_are_legible),
 	TEST(texts_of_many_bars_do_not_overlap),
 	TEST(short_spans_are_merged_into_one_shape),

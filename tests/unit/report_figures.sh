@@ -28,27 +28,25 @@ topology = {
 		{ name = "wire"; kind = "ethernet"; ends = ["a", "b"]; bandwidth = "10 Gbit/s"; } );
 };
 END
-# nodes OPTIONS LABEL...: the figure of the topology has these labels and those of the hosts.
-nodes() {
-	# shellcheck disable=SC2086 # a list of options
-	page --topology two.cfg --gpu g $1
-	shift
-	printf '%s\n' '8 cores, 2 GHz' '8 cores, 3 GHz' "$@" | sort >wanted
-	labels | grep ' cores, \|^VM, \|^container\|: ' | grep -v '^Topology' | sort -u | cmp -s - wanted ||
-		complain "nodes: $(labels | grep ' cores, \|^VM, \|^container\|: ')"
+# row CELL...: the table of links has a row with these cells.
+row() {
+	pattern='<tr>'
+	for cell; do pattern="$pattern<td[^>]*>$cell</td>"; done
+	tr -d '\n' <page.html | grep -q "$pattern" || complain "no row: $*"
 }
-nodes '--runtime none --program box' 'VM, PVRDMA' 'VM, VMXNET3' container 'box: program'
-nodes '--runtime asynchronous --program vm --server old' 'VM, PVRDMA' 'VM, VMXNET3' container 'vm: program' 'old: server'
-# Equal links of all machines are one row, with the numbers of links and of nodes at both ends.
+page --topology two.cfg --gpu g --runtime none --program box
+row b 'g (gtx-1080)' 1 pcie '15.75 GB/s, [^<]*' –
+row a b 1 ethernet '10 Gbit/s, [^<]*' –
+# Equal links of all machines are one row, with their number, and with what runs at the ends.
 page --topology dgx-h100 --gpus 384 --set cluster.count=48 --collective all_reduce --exchange nccl-2.18
-for label in '48 × n\*: ranks' '96 × n\*\.cpu\*' '192 × n\*\.plx\*' '384 × n\*\.gpu\*' h100-sxm5 '384 × n\*\.nic\*' '48 × n\*\.nvswitch' \
-	'16 × fabric.rail\*.\*' fabric.spine 'file-server: storage' '384 × infiniband 400 Gbit/s, 400 ns, [0-9.]* % used'; do
-	labels | grep -qx "$label" || complain "the diagram has no '$label': $(labels | grep ' × ')"
-done
-# Machines that a job leaves idle are another box.
+row 'n\* (ranks)' 'n\*\.cpu\*' 96 socket '[^<]*' '[^<]*'
+row 'n\*\.plx\*' 'n\*\.gpu\* (h100-sxm5)' 384 pcie '[^<]*' '[^<]*'
+row 'n\*\.nic\*' 'fabric\.rail\*\.\*' 384 infiniband '400 Gbit/s, 400 ns' '[0-9.]*.%'
+# Links of machines that a job leaves idle have a row of their own.
 page --topology dgx-h100 --gpus 8 --set cluster.count=3 --collective all_reduce --exchange nccl-2.18
-labels | grep -qx '2 × n\*' && labels | grep -qx 'n0: ranks' || complain "idle machines: $(labels | grep '^n\|× n')"
-verdict 'report_figures.nodes_of_a_topology_have_their_clocks_adapters_and_roles'
+row 'n\*' 'n\*\.cpu\*' 4 socket '[^<]*' '[^<]*'
+row 'n\* (ranks)' 'n\*\.cpu\*' 2 socket '[^<]*' '[^<]*'
+verdict 'report_figures.links_of_a_topology_have_rows_with_numbers_and_roles'
 
 # The first client is "a". The tracks of "ab" belong to another client.
 cat >pool.cfg <<'END'

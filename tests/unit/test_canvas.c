@@ -28,7 +28,6 @@ static void display_list_prints_each_shape(void)
 	struct drawing *drawing = drawing_new(arena, 100, 50);
 	draw_rectangle(drawing, 1, 2, 3, 4, half_red);
 	draw_line(drawing, 0, -0.001, 10, 10, black, 0.5, DASH_LONG);
-	draw_box(drawing, 1, 1, 8, 8, 2, half_red, black, 1);
 	draw_hatch(drawing, 1, 1, 8, 8, HATCH_NONE, black);
 	draw_hatch(drawing, 1, 1, 8, 8, HATCH_CROSSED, black);
 	draw_marker(drawing, MARKER_NONE, 5, 5, 3, black);
@@ -39,7 +38,6 @@ static void display_list_prints_each_shape(void)
 	CHECK_TEXT(text, "drawing 100.00 50.00\n"
 			 "rectangle 1.00 2.00 3.00 4.00 #ff0000/0.50\n"
 			 "line 0.00 0.00 10.00 10.00 width 0.50 #000000 long\n"
-			 "box 1.00 1.00 8.00 8.00 1.00 2.00 #ff0000/0.50 #000000\n"
 			 "hatch 1.00 1.00 8.00 8.00 #000000 crossed\n"
 			 "marker 5.00 5.00 3.00 #000000 diamond\n"
 			 "text 5.00 6.00 7.00 #000000 end bold \"95 %\"\n"
@@ -85,7 +83,6 @@ static const struct drawing *sample(struct arena *arena)
 		draw_marker(drawing, (enum marker)i, 5 * i + 2, 14, 4, half_red);
 	}
 	draw_frame(drawing, 1, 1, 9, 9, black, 1);
-	draw_box(drawing, 1, 1, 9, 9, 99, half_red, black, 1);
 	draw_polygon(drawing, (const double[]){0, 0, 5, 5, 0, 5}, 3, half_red);
 	draw_line(drawing, 0, 0, 9, 9, black, 1, DASH_DOT);
 	draw_text(drawing, 20, 10, 8, ANCHOR_MIDDLE, black, false, "µs → ±5 %");
