@@ -4,7 +4,6 @@
 #pragma once
 
 #include "sim/import/reading.h"
-#include "sim/scenario/scenario.h"
 
 enum part_kind { PART_SOCKET, PART_BRIDGE, PART_GPU, PART_NIC };
 #define NO_PART SIZE_MAX
@@ -61,9 +60,6 @@ void topology_device(struct machine_read *machine, size_t part, const char *name
  * PCI device number, if that is known. */
 void topology_pci(struct machine_part *part, unsigned long class, unsigned long vendor,
 		  unsigned long device);
-
-/* Writes the first machine of the case as NCCL reads it (NCCL_TOPO_FILE). */
-void topology_write_nccl(FILE *out, struct arena *arena, const struct scenario *scenario);
 
 /* ---- the readers ---- */
 

@@ -220,7 +220,6 @@ for format in table csv; do
 done
 clean 'a\x1b[2J\u202ez' scale odd.cfg --gpus 1,2 --draws 0
 clean 'l\x1b[2J\u202e: t\x1b[2J\u202e' validate lab.cfg --draws 0
-clean 'dgx-_\x1b[2J\u202e.' export odd.cfg
 clean 'ru\x1b[2J\u202en' "ru${odd}n"
 clean 'x\x1b[2J\u202e' run odd.cfg "--x$odd"
 clean 'no  [2J\u202ee' run "no $odd"e

@@ -364,24 +364,3 @@ for kind in nccl-tests nvbandwidth perftest iperf3; do
 	expect 2 '^wide:1: .*iconv' import $kind wide
 done
 verdict 'imports.utf_16_is_refused'
-
-# A machine that was written for NCCL has the same parts when it is read again.
-farwire export --topology c4140-m --gpus 8 -o "$scratch/c4140.xml"
-[ "$code" = 0 ] || complain "export: ended with $code, $(cat "$scratch.err")"
-farwire import topology "$scratch/c4140.xml" -o "$scratch/c4140.cfg"
-grep -q '4 GPUs, 1 adapters*, 2 sockets, 0 PCIe switches, 6 NVLink pairs' "$scratch.err" ||
-	complain "export: $(cat "$scratch.err")"
-grep -c 'kind = "nvlink".*generation = 2; links = 2;' "$scratch/c4140.cfg" | grep -qx 6 || complain 'export: NVLinks differ'
-grep -c 'kind = "pcie".*generation = 3; lanes = 16;' "$scratch/c4140.cfg" | grep -qx 5 || complain 'export: PCIe links differ'
-grep -q 'bandwidth = "100 Gbit/s"' "$scratch/c4140.cfg" || complain 'export: the adapter has another speed'
-for machine in c4140-m "$scratch/c4140.cfg"; do
-	farwire run --topology "$machine" --gpus 4 --collective all_reduce --exchange nccl-2.18 --draws 0 \
-		--set case.collective_size='256 MiB'
-	grep '^time ' "$scratch.out" >>"$scratch.times"
-done
-[ "$(sort -u "$scratch.times" | wc -l)" = 1 ] || complain "export: times differ: $(cat "$scratch.times")"
-farwire export --topology dgx-h100 --gpus 16
-[ "$(grep -c '<nvlink target="0000:13:00.0" count="18" tclass="0x068000"/>' "$scratch.out")" = 8 ] ||
-	complain 'export: not every GPU of a dgx-h100 has 18 NVLinks to a switch'
-[ "$(grep -c 'speed="400000"' "$scratch.out")" = 8 ] || complain 'export: not eight adapters of 400 Gb/s'
-verdict 'export.machine_for_nccl_is_read_back'

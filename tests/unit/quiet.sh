@@ -45,7 +45,6 @@ printf 'parameters = ( { path = "link.*.latency"; value = "1 us"; status = "assu
 	same "$none" list gpus
 	same "$none" validate flexdirect_1050ti --draws 0
 	same "$none" diagnose "$samples/logs/simulated-half-nvlink.log" --topology dgx-h100 --exchange nccl-2.18
-	same "$none" export --topology dgx-h100 --gpus 16
 	same "$none" report $program --draws 0 -o page.html
 	same "$none" import log "$samples/logs/simulated-half-nvlink.log"
 	same "$none" fit "$root/tests/recorded/calibration/fake.jsonl"
