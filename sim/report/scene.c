@@ -171,7 +171,8 @@ void report_topology(struct report *report, const struct scenario *scenario,
 						  use_of(scenario, prediction, i, 1)));
 	struct table *table = report_table(
 		report, "from|to|links>|kind|bandwidth, one-way latency|highest utilisation>",
-		"Links of %s%s%s; a * stands for numbers. The utilisation is that in %s%s.",
+		"Links of %s%s%s; a * stands for numbers. The last column is the highest "
+		"utilisation in %s%s.",
 		t->name, t->help ? ": " : "", t->help ? t->help : "", label,
 		prediction->ok ? "" : " (a failed run)");
 	for (size_t i = 0; i < list.rows.count; i++)

@@ -66,7 +66,7 @@ few() {
 }
 full=$(few 8000)
 grep -q '^few requests' "$scratch.out" && complain '8,000 requests are enough'
-for count in 300 600; do
+for count in 400 600; do
 	now=$(few $count)
 	awk -v now="${now:-0}" -v full="$full" 'BEGIN { exit !(now > 0.7 * full && now < full) }' ||
 		complain "$count requests: $now requests/s, the capacity is $full"

@@ -118,11 +118,12 @@ while read -r topology gpus _; do
 	# shellcheck disable=SC2086
 	result "$topology" --topology "$topology" --gpus $((2 * gpus)) $reduce | sed "s/^[^ ]*/& $ports/"
 done <"$scratch/topologies.bounds" >"$results"
+# L40S without peer access are slower in the machine than their adapters (kernels_collectives)
 # shellcheck disable=SC2016
 complaints '{ bound = $2 * $3 / 8 }
 	$4 != "ok" || !bound { print $0; next }
 	$5 > bound * 1e9 { print $1 ": " $5 / 1e9 " GB/s of bus bandwidth exceed the adapters, " bound " GB/s" }
-	$5 < 0.02 * bound * 1e9 { print $1 ": " $5 / 1e9 " GB/s of bus bandwidth are too few for adapters of " bound " GB/s" }' "$results"
+	$5 < 0.02 * bound * 1e9 && $1 != "l40s-8gpu" { print $1 ": " $5 / 1e9 " GB/s of bus bandwidth are too few for adapters of " bound " GB/s" }' "$results"
 verdict hardware.bus_bandwidth_between_machines_is_below_their_adapters
 
 # ---- networks: between two DGX-1 with four adapters of 16 lanes of PCIe gen 3 ----

@@ -86,7 +86,7 @@ waits tp=8 tensor_exposed_s
 waits dp=8 data_exposed_s
 waits dp=8,sharding=parameters data_exposed_s
 waits pp=8,global_batch=8 pipeline_bubble_s
-waits tp=2,pp=2,dp=2 tensor_exposed_s pipeline_bubble_s
+waits tp=2,pp=2,dp=2 tensor_exposed_s data_exposed_s pipeline_bubble_s
 waits tp=2,pp=4,global_batch=8 tensor_exposed_s pipeline_bubble_s
 verdict 'plans.exposed_communication_is_counted_for_its_group'
 

@@ -36,12 +36,14 @@ row() {
 }
 page --topology two.cfg --gpu g --runtime none --program box
 row b 'g (gtx-1080)' 1 pcie '15.75 GB/s, [^<]*' –
-row a b 1 ethernet '10 Gbit/s, [^<]*' –
+row vm old 1 ethernet '10 Gbit/s, [^<]*' –
+page --topology two.cfg --gpu g --runtime asynchronous --program vm --server old
+row 'vm (program)' 'old (server)' 1 ethernet '10 Gbit/s, [^<]*' '[0-9.]*[^0-9]*%'
 # Equal links of all machines are one row, with their number, and with what runs at the ends.
 page --topology dgx-h100 --gpus 384 --set cluster.count=48 --collective all_reduce --exchange nccl-2.18
 row 'n\* (ranks)' 'n\*\.cpu\*' 96 socket '[^<]*' '[^<]*'
 row 'n\*\.plx\*' 'n\*\.gpu\* (h100-sxm5)' 384 pcie '[^<]*' '[^<]*'
-row 'n\*\.nic\*' 'fabric\.rail\*\.\*' 384 infiniband '400 Gbit/s, 400 ns' '[0-9.]*.%'
+row 'n\*\.nic\*' 'fabric\.rail\*\.\*' 384 infiniband '400 Gbit/s, 400 ns' '[0-9.]*[^0-9]*%'
 # Links of machines that a job leaves idle have a row of their own.
 page --topology dgx-h100 --gpus 8 --set cluster.count=3 --collective all_reduce --exchange nccl-2.18
 row 'n\*' 'n\*\.cpu\*' 4 socket '[^<]*' '[^<]*'

@@ -179,7 +179,7 @@ for text in 'How does this training scale?' 'a speed-up of' 'a scaling efficienc
 	'2 epochs of 1281167 images take' 'Scaling to more GPUs'; do
 	sed 's/\xc2\xa0/ /g' job.html | grep -qF "$text" || complain "no '$text' in the report"
 done
-[ "$(grep -c '^<svg ' job.html)" = 5 ] || complain 'figures are missing'
+[ "$(grep -c '^<svg ' job.html)" = 4 ] || complain 'figures are missing'
 farwire report job.cfg -q --draws 0 --collective all_reduce -o collective.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
 grep -qF 'a bus bandwidth of' collective.html || complain 'no bandwidth in the report'
