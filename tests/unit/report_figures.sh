@@ -25,7 +25,7 @@ topology = {
 		{ name = "old"; host = "b"; kind = "vm"; vnic = "vmxnet3"; } );
 	gpus = ( { name = "g"; host = "b"; profile = "gtx-1080"; } );
 	links = ( { name = "slot"; kind = "pcie"; ends = ["b", "g"]; generation = 3; lanes = 16; },
-		{ name = "wire"; kind = "ethernet"; ends = ["a", "b"]; bandwidth = "10 Gbit/s"; } );
+		{ name = "wire"; kind = "ethernet"; ends = ["vm", "old"]; bandwidth = "10 Gbit/s"; } );
 };
 END
 # row CELL...: the table of links has a row with these cells.
