@@ -42,7 +42,7 @@ const char *law_key(enum law_constant constant)
 
 static double *place_of(struct law *law, size_t constant)
 {
-	return (double *)((char *)law + constants[constant].offset);
+	return (double *)(void *)((char *)law + constants[constant].offset);
 }
 
 double law_value(const struct law *law, enum law_constant constant)

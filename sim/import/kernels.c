@@ -404,7 +404,7 @@ static size_t cells_of(struct importing *importing, const char *line, char separ
 static void read_table(struct kernel_rows *k)
 {
 	struct importing *importing = k->importing;
-	enum column of[IMPORT_WORDS_MAX];
+	enum column of[IMPORT_WORDS_MAX] = {0};
 	size_t columns = 0;
 	char separator = ',';
 	const char *line;

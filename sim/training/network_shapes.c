@@ -360,7 +360,8 @@ static bool convolution_shape(struct diag *diag, const struct layer_spec *spec,
 		return false;
 	layer->channels = out;
 	layer->groups = groups;
-	*macs_per_output = (double)(in / groups) * window_count(spec->keys->kernel);
+	size_t seen = in / groups; /* channels that an output channel sees */
+	*macs_per_output = (double)seen * window_count(spec->keys->kernel);
 	double weights = *macs_per_output * (double)out;
 	if (layer->tied_to == 0)
 		layer_add_tensor(layer, weights);
