@@ -188,7 +188,8 @@ bool dp_held_back(const struct exchange_params *exchange, size_t rank_count)
 
 bool dp_updates_in_stream(const struct exchange_params *exchange, size_t rank_count)
 {
-	return rank_count == 1 || exchange_policy_at((size_t)exchange->policy)->updates_in_stream;
+	return exchange_policy_at((size_t)exchange->policy)->updates_in_stream ||
+	       (rank_count == 1 && exchange->announce == ANNOUNCE_ISSUED);
 }
 
 struct dp *dp_new(const struct dp_spec *spec)

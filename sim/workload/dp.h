@@ -48,7 +48,9 @@ struct dp_spec {
 };
 /* Returns whether gradients are handed over only at the end of backward. */
 bool dp_held_back(const struct exchange_params *exchange, size_t rank_count);
-/* Returns whether updates are part of the program. */
+/* Returns whether updates are part of the program. On one GPU they are, unless an engine issues
+ * each op when its inputs are ready (announce = computed): its threads issue updates on any number
+ * of GPUs. */
 bool dp_updates_in_stream(const struct exchange_params *exchange, size_t rank_count);
 struct dp *dp_new(const struct dp_spec *spec);
 void dp_start(struct dp *job); /* adds an event that starts the job now */
