@@ -81,12 +81,21 @@ static inline const char *wait_behind(const struct prediction *plain,
 	return found ? found : long_wait(better, LONG_RATIO * more_s);
 }
 
-/* Returns true if the requests of a model server wait longer for a place in a batch. */
+static inline double part_grown_s(const struct prediction *plain, const struct prediction *better,
+				  const char *part)
+{
+	return prediction_part_s(better, part) - prediction_part_s(plain, part);
+}
+
+/* Returns true if the requests of a model server wait longer for a place in a batch, or share their
+ * kernels with more requests. Nothing else changes the kernels of a request. */
 static inline bool batches_otherwise(const struct prediction *plain,
 				     const struct prediction *better, double more_s)
 {
-	return prediction_part_s(better, PART_QUEUE) - prediction_part_s(plain, PART_QUEUE) >=
-	       EXPLAINED_RATIO * more_s;
+	double least_s = EXPLAINED_RATIO * more_s;
+	return part_grown_s(plain, better, PART_QUEUE) >= least_s ||
+	       (prediction_part_s(better, PART_QUEUE) > 0 &&
+		part_grown_s(plain, better, PART_KERNEL) >= least_s);
 }
 
 static inline struct slower slower_than(const struct prediction *plain,

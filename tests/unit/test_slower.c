@@ -86,6 +86,20 @@ static void queues_that_grew_are_the_reason_of_model_servers(void)
 	CHECK_TEXT(slower_than(&plain, &better).mechanism, "batches of requests");
 }
 
+/* Their kernels are 0.049 s and 0.051 s longer. */
+static void kernels_of_other_batches_are_the_reason_of_model_servers(void)
+{
+	struct prediction plain = step_of(1), better = step_of(1.1);
+	plain.breakdown[plain.breakdown_count++] = (struct breakdown_part){PART_KERNEL, 0.3};
+	better.breakdown[better.breakdown_count++] = (struct breakdown_part){PART_KERNEL, 0.351};
+	CHECK(!slower_than(&plain, &better).mechanism);
+	better.breakdown[better.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.1};
+	CHECK_TEXT(slower_than(&plain, &better).mechanism, "batches of requests");
+	better.breakdown[0].seconds = 0.349;
+	plain.breakdown[plain.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.1};
+	CHECK(!slower_than(&plain, &better).mechanism);
+}
+
 static const struct test tests[] = {
 	TEST(half_a_percent_is_not_slower),
 	TEST(another_choice_is_the_first_reason),
@@ -93,6 +107,7 @@ static const struct test tests[] = {
 	TEST(wait_of_twice_the_difference_is_a_reason),
 	TEST(other_bundles_are_a_reason_only_with_cycles),
 	TEST(queues_that_grew_are_the_reason_of_model_servers),
+	TEST(kernels_of_other_batches_are_the_reason_of_model_servers),
 };
 
 int main(void)
