@@ -32,7 +32,7 @@ enum kernel_choice { FORM_PRODUCT, FORM_ATTENTION, FORM_PASS, FORM_EXPERTS };
 enum library { LIBRARY_VLLM, LIBRARY_VLLM_0_14 };
 static const char *const forms[] = {"product", "attention", "pass", "experts", NULL};
 static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4", NULL};
-static const char *const distributions[] = {"uniform", "power", "packed", NULL};
+static const char *const distributions[] = {"uniform", "power", "benchmark", "packed", NULL};
 static const char *const libraries[] = {"vllm", "vllm-0.14", NULL};
 static const char *const weights[] = {"same", "int4", "mxfp4", NULL};
 
@@ -81,8 +81,9 @@ static const struct param_row kernel_rows[] = {
 	PARAM_WHOLE(struct kernel_case, tensor_parallel_count, 1, 1024, "1",
 		    "experts: GPUs that share each expert's inner features"),
 	PARAM_CHOICE(struct kernel_case, distribution, distributions, "uniform",
-		     "experts: rows of the experts: all equal, or drawn from a power law; packed "
-		     "is such a draw in which few tokens choose neighbouring experts"),
+		     "experts: rows of the experts: equal, or by popularities from a power law; "
+		     "benchmark draws them as vLLM's benchmarks, whose power law depends on the "
+		     "tokens; packed is such a draw of few neighbouring experts"),
 	PARAM_NUMBER(struct kernel_case, exponent_count, QUANTITY_COUNT, 0.1, 4, "1.2",
 		     "experts: exponent of the power law; not 1"),
 	PARAM_CHOICE(struct kernel_case, library, libraries, "vllm",
