@@ -254,6 +254,12 @@ static struct tile tile_of(const struct experts_machine *machine, const struct k
 			     t <= 64 ? 64 : 128, t <= 64 || machine->element_B < 2 ? 128 : 64, 1};
 }
 
+/* Returns the time of reading weights divided by that of long runs. */
+static double run_cost(const struct tile *tile, double weight_B)
+{
+	return sqrt(fmax(1, RUN_B / (tile->step_count * weight_B)));
+}
+
 /* Returns the time of that many blocks of a tile, which multiply rows of k and need bytes_B of
  * memory. expand_s: time in which a block expands a row of weights; unaligned: rows of k do not
  * begin at multiples of 16 elements. */
@@ -266,13 +272,11 @@ static double blocks_s(const struct experts_machine *machine, const struct kerne
 	if (unaligned)
 		row_s = hypot(row_s, (height + tile->width) * machine->element_B / UNALIGNED_BPS);
 	double step_s = kernels->experts_step_s * (height >= TALL_ROWS ? TALL_RATIO : 1);
-	/* several blocks of an SM hide each other's loads, but none is faster than its steps */
+	/* several blocks of an SM hide each other's work, but each loads and expands step by step
+	 */
 	double time_s = hypot(count / machine->sm_count * (k * row_s + STAGE_COUNT * step_s),
-			      ceil(k / tile->step_count) * step_s);
-	double run_B = tile->step_count * machine->element_B;
-	double memory_s = bytes_B * sqrt(fmax(1, RUN_B / run_B)) /
-			  (machine->bandwidth_Bps * kernels->experts_operand_ratio);
-	return hypot(time_s, memory_s);
+			      ceil(k / tile->step_count) * step_s + k * expand_s);
+	return hypot(time_s, bytes_B / (machine->bandwidth_Bps * kernels->experts_operand_ratio));
 }
 
 /* Returns the time of a grouped product of the rows, k x n for each expert. */
@@ -288,7 +292,8 @@ static double grouped_s(const struct experts_machine *machine, const struct kern
 	double bytes_B = e->rows * (k * machine->element_B + n * 2) +
 			 e->active * n * k * weight_B / (cached ? CACHE_RATIO : 1);
 	return blocks_s(machine, kernels, &tile, e->blocks[tile.height] * ceil(n / tile.width), k,
-			expand_s, !e->older && fmod(k, ALIGNED_COUNT) != 0, bytes_B);
+			expand_s, !e->older && fmod(k, ALIGNED_COUNT) != 0,
+			bytes_B * run_cost(&tile, weight_B));
 }
 
 double experts_product_s(const struct experts_machine *machine, const struct kernel_params *kernels,
@@ -300,8 +305,9 @@ double experts_product_s(const struct experts_machine *machine, const struct ker
 			struct tile tile = {i, width, 64, 1};
 			double blocks =
 				count * ceil(rows / expert_heights[i]) * ceil(columns / width);
-			best_s = fmin(best_s, blocks_s(machine, kernels, &tile, blocks, k, 0, false,
-						       bytes_B));
+			best_s = fmin(best_s,
+				      blocks_s(machine, kernels, &tile, blocks, k, 0, false,
+					       bytes_B * run_cost(&tile, machine->element_B)));
 		}
 	return best_s;
 }

@@ -124,6 +124,12 @@ static void experts_are_two_grouped_products_and_small_kernels(void)
 	struct kernel_work packed = work;
 	packed.experts.weights = WEIGHTS_INT4;
 	CHECK(kernel_duration_s(&gpu, &by_law, &packed) > expected_s);
+	/* a block alone expands 128 / 2 bytes for each row of k at 5 GB/s, also if SMs are idle */
+	struct gpu_params wide = gpu;
+	wide.multiprocessors_count = 1000;
+	packed = experts_of(1, 1);
+	packed.experts.weights = WEIGHTS_INT4;
+	CHECK(kernel_duration_s(&wide, &by_law, &packed) > (1024 + 2048) * 64 / 5e9 + 24e-6);
 	CHECK_NEAR(weight_element_B(WEIGHTS_INT4, 2), 0.515625, 1e-9);
 	CHECK_NEAR(weight_element_B(WEIGHTS_MXFP4, 2), 0.53125, 1e-9);
 	/* without FP8 arithmetic, they are computed in bf16 */
