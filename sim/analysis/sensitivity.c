@@ -159,9 +159,11 @@ static bool read_request(struct sensitivity_finder *f, struct diag *diag)
 	struct reporting reporting = reporting_of(f->arena, scenario);
 	f->input = analysis_with_calls(f->request->input, scenario);
 	f->result->scenario = scenario;
-	/* plans have no scaling efficiency */
-	bool plan = scenario->job_count > 0 && scenario->jobs[0].plan;
-	const char *preset = plan ? "throughput" : reported_main(reporting.kind);
+	/* plans have no scaling efficiency, and no runtime acts on a single kernel */
+	const struct job_entry *job = scenario->job_count > 0 ? &scenario->jobs[0] : NULL;
+	const char *preset = job && job->plan     ? "throughput"
+			     : job && job->kernel ? "step_s"
+						  : reported_main(reporting.kind);
 	f->result->reported = reported_find(f->arena, diag, number->origin, reporting,
 					    number->text ? number->text : preset);
 	return f->result->reported;

@@ -13,7 +13,10 @@ static const double expert_heights[EXPERT_HEIGHTS] = {16, 32, 64, 128};
 
 /* ---- the spread of rows over experts ---- */
 
-enum { EXPERTS_MAX = 1024, DRAWS = 5 };
+enum { EXPERTS_MAX = 1024, DRAWS = 5, FACTOR_BITS = 60 };
+/* Popularity of the most popular expert divided by that of the least popular one. The benchmark
+ * draws from 0.01 to 2 if each expert has one row at most. */
+#define POPULARITY_RATIO 200.0
 
 struct spread {
 	double rows[EXPERTS_MAX];
@@ -29,118 +32,140 @@ static double uniform(uint64_t *state)
 	return ((double)(hash_spread(*state) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Returns the expert of a range with most rows (sign 1) or fewest (-1). fresh: with several, one
- * whose flag is false. */
-static size_t extreme(const struct spread *s, size_t first, size_t count, double sign,
-		      const bool *taken)
+/* Returns the rows by which the experts of a range are below a level. sign -1: above -level. */
+static double rows_to_level(const struct spread *s, size_t first, size_t count, double sign,
+			    double level)
 {
-	size_t best = first + count;
+	double rows = 0;
 	for (size_t i = first; i < first + count; i++)
-		if (!(taken && taken[i]) &&
-		    (best == first + count || (taken ? s->rows[i] <= s->rows[best]
-						     : sign * s->rows[i] > sign * s->rows[best])))
-			best = i;
-	return best;
+		rows += fmax(0, level - sign * s->rows[i]);
+	return rows;
 }
 
-/* Adds rows to the experts with fewest, rank by rank, or takes some from those with most. */
-static void adjust_by_rank(struct spread *s, double rows)
+/* Adds rows to the experts of a range with fewest (sign 1), or takes rows from those with most
+ * (sign -1), until they have equally many. Returns the rows that found no place. */
+static double level_out(struct spread *s, size_t first, size_t count, double sign, double rows)
 {
-	double step = rows > 0 ? 1 : -1;
-	for (size_t rank = 0; rows * step > 0; rank = (rank + 1) % s->ranks) {
-		size_t i = extreme(s, rank * s->held, s->held, -step, NULL);
-		if (step > 0 ? s->rows[i] >= s->most : s->rows[i] <= 0)
-			continue;
-		s->rows[i] += step;
-		rows -= step;
+	double level = sign > 0 ? 0 : -s->most, bound = level + s->most, high = bound;
+	while (level < high) {
+		double middle = ceil((level + high) / 2);
+		if (rows_to_level(s, first, count, sign, middle) <= rows)
+			level = middle;
+		else
+			high = middle - 1;
 	}
-}
-
-/* Adds rows to the experts with fewest, one to each, and begins again when all have one more.
- * Among equal ones the last come first, so that few tokens choose neighbours. */
-static void fill_packed(struct spread *s, double rows)
-{
-	bool taken[EXPERTS_MAX] = {false};
-	size_t count = 0;
-	while (rows > 0) {
-		if (count == s->experts) {
-			memset(taken, 0, sizeof taken);
-			count = 0;
-		}
-		size_t i = extreme(s, 0, s->experts, -1, taken);
-		taken[i] = true;
-		count++;
-		if (s->rows[i] < s->most) {
-			s->rows[i]++;
+	rows -= rows_to_level(s, first, count, sign, level);
+	for (size_t i = first; i < first + count; i++)
+		s->rows[i] = sign * fmax(level, sign * s->rows[i]);
+	for (size_t i = 0; i < count && rows > 0 && level < bound; i++) {
+		/* packed: the last ones, so that few tokens choose neighbours */
+		double *own = &s->rows[s->packed ? first + count - 1 - i : first + i];
+		if (sign * *own == level) {
+			*own += sign;
 			rows--;
 		}
 	}
+	return rows;
 }
 
+/* Adds rows, or takes them: equal parts of each rank, or of all experts together. */
 static void adjust(struct spread *s, double rows)
 {
-	if (s->packed && rows > 0)
-		fill_packed(s, rows);
-	else if (rows != 0)
-		adjust_by_rank(s, rows);
-}
-
-/* Draws the rows of each expert from a power law. With few tokens most experts have no row. */
-static void draw_power(struct spread *s, double tokens, double top, double exponent,
-		       uint64_t *state)
-{
-	double total = tokens * top, count = (double)s->experts, sum = 0, rounded = 0, over = 0;
-	double low = total > count ? 1 : 0.01, high = total > count ? tokens * 0.8 : 2;
-	double from = pow(low, 1 - exponent), to = pow(high, 1 - exponent);
-	for (size_t i = 0; i < s->experts; i++) {
-		s->rows[i] = pow((to - from) * uniform(state) + from, 1 / (1 - exponent));
-		sum += s->rows[i];
-	}
-	for (size_t i = 0; i < s->experts; i++) {
-		double rows = nearbyint(s->rows[i] / sum * total);
-		s->rows[i] = fmin(rows, s->most);
-		over += rows - s->rows[i];
-		rounded += rows;
-	}
-	adjust(s, over);
-	adjust(s, total - rounded);
-}
-
-/* Each token takes neighbours of the experts that the token before it took. */
-static void draw_uniform(struct spread *s, double tokens, double top)
-{
-	double count = (double)s->experts, stride = ceil(count / top);
-	memset(s->rows, 0, sizeof s->rows);
-	for (double i = 0; i < top; i++)
-		if (tokens < stride) {
-			for (double t = 0; t < tokens; t++)
-				s->rows[(size_t)fmod(floor(t * stride / tokens) + i * stride,
-						     count)]++;
-		} else {
-			for (size_t e = 0; e < s->experts; e++) {
-				double first =
-					fmod((double)e - i * stride + top * stride * count, count);
-				if (first < tokens)
-					s->rows[e] += floor((tokens - 1 - first) / count) + 1;
-			}
+	double sign = rows < 0 ? -1 : 1, left = fabs(rows);
+	size_t ranks = s->packed && rows > 0 ? 1 : s->ranks, held = s->experts / ranks;
+	while (left > 0)
+		for (size_t rank = 0; rank < ranks; rank++) {
+			double part = ceil(left / (double)(ranks - rank));
+			left += level_out(s, rank * held, held, sign, part) - part;
 		}
 }
 
-/* Returns the first expert of the rank with most rows. */
-static size_t busiest(const struct spread *s)
+/* Draws how often tokens choose each expert, at least 1, from a power law. Returns the sum. */
+static double draw_popularity(struct spread *s, double ratio, double exponent, uint64_t *state,
+			      double *popularity)
+{
+	double to = pow(ratio, 1 - exponent), sum = 0;
+	for (size_t i = 0; i < s->experts; i++) {
+		popularity[i] = pow((to - 1) * uniform(state) + 1, 1 / (1 - exponent));
+		sum += popularity[i];
+	}
+	return sum;
+}
+
+/* Sets the rows to the rounded products of popularity and a factor. Returns their sum. */
+static double scale_rows(struct spread *s, const double *popularity, double factor)
+{
+	double sum = 0;
+	for (size_t i = 0; i < s->experts; i++) {
+		s->rows[i] = fmin(floor(popularity[i] * factor + 0.5), s->most);
+		sum += s->rows[i];
+	}
+	return sum;
+}
+
+/* Draws rows as the benchmark of vLLM does (aiconfigurator), which chooses the range of the power
+ * law by the number of tokens. */
+static void draw_benchmark(struct spread *s, double total, double exponent, uint64_t *state,
+			   double *popularity)
+{
+	bool many = total > (double)s->experts;
+	double ratio = fmax(many ? s->most * 0.8 : POPULARITY_RATIO, 1);
+	double sum = draw_popularity(s, ratio, exponent, state, popularity);
+	adjust(s, total - scale_rows(s, popularity, total / sum));
+}
+
+/* Gives the experts rows by their popularity, which is the same for all numbers of tokens. One
+ * factor decides all rows (Sainte-Lague's method), so with more tokens no expert has fewer. */
+static void draw_power(struct spread *s, double total, double exponent, uint64_t *state,
+		       double *popularity)
+{
+	double low = 0, high = s->most + 1;
+	draw_popularity(s, POPULARITY_RATIO, exponent, state, popularity);
+	for (int i = 0; i < FACTOR_BITS; i++) {
+		double middle = (low + high) / 2;
+		if (scale_rows(s, popularity, middle) <= total)
+			low = middle;
+		else
+			high = middle;
+	}
+	adjust(s, total - scale_rows(s, popularity, low));
+}
+
+/* Returns the first expert of the rank with the largest sum. */
+static size_t busiest(const struct spread *s, const double *values)
 {
 	size_t best = 0;
 	double most = -1;
 	for (size_t rank = 0; rank < s->ranks; rank++) {
-		double rows = 0;
+		double sum = 0;
 		for (size_t i = 0; i < s->held; i++)
-			rows += s->rows[rank * s->held + i];
-		if (rows > most) {
-			most = rows;
+			sum += values[rank * s->held + i];
+		if (sum > most) {
+			most = sum;
 			best = rank * s->held;
 		}
 	}
 	return best;
+}
+
+/* Sets the rows of all experts. Returns the first expert of the rank with most rows, or with the
+ * most popular experts, which does not depend on the number of tokens. */
+static size_t draw(struct spread *s, enum experts_distribution distribution, double total,
+		   double exponent, uint64_t *state)
+{
+	double popularity[EXPERTS_MAX];
+	switch (distribution) {
+	case EXPERTS_UNIFORM:
+		memset(s->rows, 0, sizeof s->rows);
+		adjust(s, total);
+		return 0;
+	case EXPERTS_POWER:
+		draw_power(s, total, exponent, state, popularity);
+		return busiest(s, popularity);
+	default:
+		draw_benchmark(s, total, exponent, state, popularity);
+		return busiest(s, s->rows);
+	}
 }
 
 void experts_spread(struct kernel_experts *experts, enum experts_distribution distribution,
@@ -153,25 +178,19 @@ void experts_spread(struct kernel_experts *experts, enum experts_distribution di
 			   .most = experts->tokens,
 			   .packed = distribution == EXPERTS_PACKED};
 	bool seen[EXPERTS_MAX] = {false};
-	uint64_t state = hash_count(hash_count(HASH_START, (uint64_t)experts->tokens),
-				    (uint64_t)experts->experts);
+	uint64_t state = hash_count(HASH_START, (uint64_t)experts->experts);
 	size_t draws = distribution == EXPERTS_UNIFORM ? 1 : DRAWS;
 	experts->rows = experts->active = experts->distinct = 0;
 	memset(experts->blocks, 0, sizeof experts->blocks);
-	for (size_t draw = 0; draw < draws; draw++) {
-		size_t first = 0;
-		if (distribution == EXPERTS_UNIFORM) {
-			draw_uniform(&s, experts->tokens, experts->top);
-		} else {
-			draw_power(&s, experts->tokens, experts->top, exponent, &state);
-			first = busiest(&s);
-		}
-		for (size_t i = 0; i < s.held; i++) {
-			double rows = s.rows[first + i];
+	for (size_t i = 0; i < draws; i++) {
+		size_t first =
+			draw(&s, distribution, experts->tokens * experts->top, exponent, &state);
+		for (size_t own = 0; own < s.held; own++) {
+			double rows = s.rows[first + own];
 			experts->rows += rows / (double)draws;
 			experts->active += (rows > 0) / (double)draws;
-			experts->distinct += rows > 0 && !seen[i];
-			seen[i] |= rows > 0;
+			experts->distinct += rows > 0 && !seen[own];
+			seen[own] |= rows > 0;
 			for (size_t k = 0; k < EXPERT_HEIGHTS; k++)
 				experts->blocks[k] +=
 					ceil(rows / expert_heights[k]) / (double)draws;
@@ -235,6 +254,12 @@ static struct tile tile_of(const struct experts_machine *machine, const struct k
 			     t <= 64 ? 64 : 128, t <= 64 || machine->element_B < 2 ? 128 : 64, 1};
 }
 
+/* Returns the time of reading weights divided by that of long runs. */
+static double run_cost(const struct tile *tile, double weight_B)
+{
+	return sqrt(fmax(1, RUN_B / (tile->step_count * weight_B)));
+}
+
 /* Returns the time of that many blocks of a tile, which multiply rows of k and need bytes_B of
  * memory. expand_s: time in which a block expands a row of weights; unaligned: rows of k do not
  * begin at multiples of 16 elements. */
@@ -247,13 +272,11 @@ static double blocks_s(const struct experts_machine *machine, const struct kerne
 	if (unaligned)
 		row_s = hypot(row_s, (height + tile->width) * machine->element_B / UNALIGNED_BPS);
 	double step_s = kernels->experts_step_s * (height >= TALL_ROWS ? TALL_RATIO : 1);
-	/* several blocks of an SM hide each other's loads, but none is faster than its steps */
+	/* several blocks of an SM hide each other's work, but each loads and expands step by step
+	 */
 	double time_s = hypot(count / machine->sm_count * (k * row_s + STAGE_COUNT * step_s),
-			      ceil(k / tile->step_count) * step_s);
-	double run_B = tile->step_count * machine->element_B;
-	double memory_s = bytes_B * sqrt(fmax(1, RUN_B / run_B)) /
-			  (machine->bandwidth_Bps * kernels->experts_operand_ratio);
-	return hypot(time_s, memory_s);
+			      ceil(k / tile->step_count) * step_s + k * expand_s);
+	return hypot(time_s, bytes_B / (machine->bandwidth_Bps * kernels->experts_operand_ratio));
 }
 
 /* Returns the time of a grouped product of the rows, k x n for each expert. */
@@ -269,7 +292,8 @@ static double grouped_s(const struct experts_machine *machine, const struct kern
 	double bytes_B = e->rows * (k * machine->element_B + n * 2) +
 			 e->active * n * k * weight_B / (cached ? CACHE_RATIO : 1);
 	return blocks_s(machine, kernels, &tile, e->blocks[tile.height] * ceil(n / tile.width), k,
-			expand_s, !e->older && fmod(k, ALIGNED_COUNT) != 0, bytes_B);
+			expand_s, !e->older && fmod(k, ALIGNED_COUNT) != 0,
+			bytes_B * run_cost(&tile, weight_B));
 }
 
 double experts_product_s(const struct experts_machine *machine, const struct kernel_params *kernels,
@@ -281,8 +305,9 @@ double experts_product_s(const struct experts_machine *machine, const struct ker
 			struct tile tile = {i, width, 64, 1};
 			double blocks =
 				count * ceil(rows / expert_heights[i]) * ceil(columns / width);
-			best_s = fmin(best_s, blocks_s(machine, kernels, &tile, blocks, k, 0, false,
-						       bytes_B));
+			best_s = fmin(best_s,
+				      blocks_s(machine, kernels, &tile, blocks, k, 0, false,
+					       bytes_B * run_cost(&tile, machine->element_B)));
 		}
 	return best_s;
 }

@@ -12,8 +12,9 @@
 
 enum experts_distribution {
 	EXPERTS_UNIFORM,
-	EXPERTS_POWER,  /* loads follow a power law; the rank is the one with most rows */
-	EXPERTS_PACKED, /* the same, but few tokens choose neighbouring experts */
+	EXPERTS_POWER,     /* popularities follow a power law; the rank has the most popular ones */
+	EXPERTS_BENCHMARK, /* rows as a benchmark of vLLM draws them; the rank has most rows */
+	EXPERTS_PACKED,    /* the same, but few tokens choose neighbouring experts */
 };
 
 /* Number type of the weights, if it is not that of the rows. */

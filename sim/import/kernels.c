@@ -49,6 +49,8 @@ enum column {
 	WINDOW,
 	COLUMNS,
 };
+/* Above the rate of any GPU: a B300 multiplies 15 PFLOP/s in FP4. */
+#define FASTEST_FLOPS 50e15
 enum { GPUS_MAX = 16, HELD_OUT_NTH = 5, CELL_MAX_B = 64 };
 
 /* The names of a column, each with a comma behind it. */
@@ -109,7 +111,7 @@ static bool take_type(struct kernel_rows *k, const char *name, const char **type
 	if (found < 0)
 		import_skip(k->importing,
 			    arena_printf(k->importing->arena,
-					 "the law of kernel times has no number type %.*s",
+					 "the fit of a table has no constants of number type %.*s",
 					 CELL_MAX_B, name));
 	else
 		*type = number_type_name((enum number_type)found);
@@ -126,7 +128,9 @@ static bool is_wanted(struct kernel_rows *k, const char *name)
 		i++;
 	if (i == k->gpu_count && i < GPUS_MAX)
 		k->gpus[k->gpu_count++] = arena_strdup(k->importing->arena, name);
-	bool wanted = !k->only || strcasecmp(k->only, name) == 0;
+	const struct gpu_model *model = gpu_model_by_name(name);
+	bool wanted = !k->only || strcasecmp(k->only, name) == 0 ||
+		      (model && strcasecmp(k->only, model->profile) == 0);
 	if (!wanted)
 		import_skip(k->importing, "a row of another GPU");
 	return wanted;
@@ -254,6 +258,19 @@ static double time_at(struct kernel_rows *k)
 	return time_s;
 }
 
+/* Refuses a product that is faster than any GPU, for example because of a wrong unit. */
+static void check_rate(struct kernel_rows *k, const struct import_point *point, double time_s)
+{
+	double flop = 2;
+	for (size_t i = 0; i < 3; i++)
+		flop *= point->x[i].value;
+	if (time_s > 0 && flop / time_s > FASTEST_FLOPS)
+		import_error(k->importing,
+			     "the product runs at %.3g TFLOP/s, but no GPU exceeds %g (correct "
+			     "the time or its unit)",
+			     flop / time_s / 1e12, FASTEST_FLOPS / 1e12);
+}
+
 static void take_product(struct kernel_rows *k, const char *type)
 {
 	/* vLLM quantises the first matrix of FP8 products, and has CUTLASS's tiles only. */
@@ -264,7 +281,9 @@ static void take_product(struct kernel_rows *k, const char *type)
 	import_at(k->importing, point, "m", number_at(k, M, 1));
 	import_at(k->importing, point, "n", number_at(k, N, 1));
 	import_at(k->importing, point, "k", number_at(k, K, 1));
-	end_point(k, point, time_at(k), k->cells[ROLE]);
+	double time_s = time_at(k);
+	check_rate(k, point, time_s);
+	end_point(k, point, time_s, k->cells[ROLE]);
 }
 
 /* Returns whether a row with isl and step is of single new tokens: by its phase, else by the name
@@ -488,6 +507,8 @@ static void take_recorded(struct kernel_rows *k, const struct json *row)
 	}
 	take_numbers(k, row, point, is_product ? product : attention);
 	import_json_number(importing, row, "s", &time_s);
+	if (is_product)
+		check_rate(k, point, time_s);
 	end_point(k, point, time_s, NULL);
 }
 

@@ -120,7 +120,10 @@ static void summarize_programs(const struct world_outcome *outcome, struct predi
 		several_gpus = several_gpus || outcome->jobs[i].entry->rank_count > 1;
 		add_program(&outcome->jobs[i], 1 / (double)outcome->job_count, parts, &span_s);
 	}
-	put_programs(prediction, parts, span_s, several_gpus);
+	if (run->entry->kernel) /* its step time leaves the host's time out */
+		put_parts(prediction, program_causes, parts, 1, parts[WORK]);
+	else
+		put_programs(prediction, parts, span_s, several_gpus);
 	prediction->calls_count = last->calls_count;
 	prediction->polls_count = last->polls_count;
 	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;

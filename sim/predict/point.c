@@ -166,7 +166,8 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 	if (!(point.step_s > 0))
 		return job_point_failed("its steps take no time (write times of its calls, kernels "
 					"or links above 0)");
-	point.gpu_utilization = scenario->style == JOBS_PROGRAMS
+	point.gpu_utilization = entry->kernel ? 1
+				: scenario->style == JOBS_PROGRAMS
 					? program_utilization(run)
 					: gpus_utilization(scenario, outcome, entry);
 	if (scenario->style == JOBS_COLLECTIVE)

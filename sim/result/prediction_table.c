@@ -85,10 +85,13 @@ static const char *duration_text(struct arena *arena, struct estimate time_s)
 	return estimate_text(arena, QUANTITY_TIME, time_s);
 }
 
-/* Formats a throughput with four significant digits and without an exponent, from 0.1 upwards. */
+/* Formats a throughput with four significant digits and without an exponent, from 0.1 upwards, and
+ * without an interval below 0.001. */
 static const char *rate_text(struct arena *arena, struct estimate estimate)
 {
 	double size = fabs(estimate.value);
+	if (size > 0 && size < 1e-3)
+		return arena_printf(arena, "%.3g", estimate.value);
 	int decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
 	return fixed_text(arena, estimate, decimals, 1, "");
 }

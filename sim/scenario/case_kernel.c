@@ -13,6 +13,9 @@
  * that is known. */
 static const double QUANTISE_B = 2 + 1;
 
+/* The longest kernel of a case. A run ends at 2e6 s of simulated time. */
+#define LONGEST_S 1e5
+
 struct kernel_case {
 	int form, type; /* enum kernel_choice, enum number_type */
 	double m_count, n_count, k_count, products_count, copies_count;
@@ -32,68 +35,70 @@ enum kernel_choice { FORM_PRODUCT, FORM_ATTENTION, FORM_PASS, FORM_EXPERTS };
 enum library { LIBRARY_VLLM, LIBRARY_VLLM_0_14 };
 static const char *const forms[] = {"product", "attention", "pass", "experts", NULL};
 static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4", NULL};
-static const char *const distributions[] = {"uniform", "power", "packed", NULL};
+static const char *const distributions[] = {"uniform", "power", "benchmark", "packed", NULL};
 static const char *const libraries[] = {"vllm", "vllm-0.14", NULL};
 static const char *const weights[] = {"same", "int4", "mxfp4", NULL};
 
 #define COUNT(field, preset, help) PARAM_WHOLE(struct kernel_case, field, 1, 1e9, preset, help)
+/* The parentheses at the end of a help name the kernels that have the key. */
 static const struct param_row kernel_rows[] = {
 	PARAM_CHOICE(struct kernel_case, form, forms, "product",
 		     "kernel: a product of matrices, fused attention, a pass over memory, or all "
 		     "kernels of a layer of fused experts"),
 	PARAM_CHOICE(struct kernel_case, type, types, "bf16",
 		     "type of the numbers that the kernel multiplies"),
-	COUNT(m_count, "4096", "product: rows of the first matrix and of the result"),
-	COUNT(n_count, "4096", "product: columns of the second matrix and of the result"),
-	COUNT(k_count, "4096", "product: columns of the first matrix"),
-	COUNT(products_count, "1", "product: number of equal products in one kernel"),
+	COUNT(m_count, "4096", "m, the rows of the first matrix and of the result (product)"),
+	COUNT(n_count, "4096", "n, the columns of the second matrix and of the result (product)"),
+	COUNT(k_count, "4096", "k, the columns of the first matrix (product)"),
+	COUNT(products_count, "1", "number of equal products in one kernel (product)"),
 	COUNT(copies_count, "1",
-	      "product: second matrices that the benchmark uses in turn, of which the L2 cache may "
-	      "hold all"),
+	      "second matrices that the benchmark uses in turn, of which the L2 cache may hold all "
+	      "(product)"),
 	PARAM_BOOL(struct kernel_case, quantise, "false",
-		   "product: whether a kernel before it quantises the first matrix from 16 bits"),
+		   "whether a kernel before it quantises the first matrix from 16 bits (product)"),
 	PARAM_BOOL(struct kernel_case, plain, "false",
-		   "product: whether the library has CUTLASS's usual tiles only and never splits "
-		   "k, as vLLM's FP8 kernels"),
-	COUNT(sequences_count, "1", "attention: sequences"),
-	COUNT(queries_count, "1024", "attention: new tokens of each sequence"),
+		   "whether the library has CUTLASS's usual tiles only and never splits k, as "
+		   "vLLM's FP8 kernels (product)"),
+	COUNT(sequences_count, "1", "number of sequences (attention)"),
+	COUNT(queries_count, "1024", "new tokens of each sequence (attention)"),
 	PARAM_WHOLE(struct kernel_case, keys_count, 0, 1e9, "0",
-		    "attention: tokens of each sequence with keys and values, the new ones "
-		    "included; 0 means as many as queries"),
-	COUNT(heads_count, "32", "attention: heads"),
+		    "tokens of each sequence with keys and values, the new ones included; 0 means "
+		    "as many as queries (attention)"),
+	COUNT(heads_count, "32", "number of heads (attention)"),
 	PARAM_WHOLE(struct kernel_case, kv_heads_count, 0, 1e6, "0",
-		    "attention: heads of keys and values; 0 means as many as heads"),
-	COUNT(head_size_count, "128", "attention: features of a head"),
+		    "number of heads of keys and values; 0 means as many as heads (attention)"),
+	COUNT(head_size_count, "128", "features of a head (attention)"),
 	PARAM_WHOLE(struct kernel_case, window_count, 0, 1e9, "0",
-		    "attention: tokens that each token sees, itself included; 0 means all"),
+		    "tokens that each token sees, itself included; 0 means all (attention)"),
 	PARAM_CHOICE(struct kernel_case, cache_type, types, "bf16",
-		     "attention: type of keys and values"),
+		     "type of keys and values (attention)"),
 	PARAM_BOOL(struct kernel_case, causal, "true",
-		   "attention: whether a token does not see later ones"),
-	COUNT(tokens_count, "1024", "experts: tokens"),
-	COUNT(hidden_count, "4096", "experts: features of a token"),
-	COUNT(inner_count, "14336", "experts: inner features of an expert on all GPUs"),
-	PARAM_WHOLE(struct kernel_case, top_count, 1, 64, "2", "experts: experts of each token"),
-	PARAM_WHOLE(struct kernel_case, experts_count, 1, 1024, "8", "experts: number of experts"),
+		   "whether a token does not see later ones (attention)"),
+	COUNT(tokens_count, "1024", "number of tokens (experts)"),
+	COUNT(hidden_count, "4096", "features of a token (experts)"),
+	COUNT(inner_count, "14336", "inner features of an expert on all GPUs (experts)"),
+	PARAM_WHOLE(struct kernel_case, top_count, 1, 64, "2", "experts of each token (experts)"),
+	PARAM_WHOLE(struct kernel_case, experts_count, 1, 1024, "8", "number of experts (experts)"),
 	PARAM_WHOLE(struct kernel_case, expert_parallel_count, 1, 1024, "1",
-		    "experts: GPUs among which the experts are distributed; this is the one with "
-		    "most rows"),
+		    "GPUs among which the experts are distributed; this is the one with most rows "
+		    "(experts)"),
 	PARAM_WHOLE(struct kernel_case, tensor_parallel_count, 1, 1024, "1",
-		    "experts: GPUs that share each expert's inner features"),
+		    "GPUs that share each expert's inner features (experts)"),
 	PARAM_CHOICE(struct kernel_case, distribution, distributions, "uniform",
-		     "experts: rows of the experts: all equal, or drawn from a power law; packed "
-		     "is such a draw in which few tokens choose neighbouring experts"),
+		     "rows of the experts: equal, or by popularities from a power law; benchmark "
+		     "draws them as vLLM's benchmarks, whose power law depends on the tokens; "
+		     "packed is such a draw of few neighbouring experts (experts)"),
 	PARAM_NUMBER(struct kernel_case, exponent_count, QUANTITY_COUNT, 0.1, 4, "1.2",
-		     "experts: exponent of the power law; not 1"),
+		     "exponent of the power law; not 1 (experts)"),
 	PARAM_CHOICE(struct kernel_case, library, libraries, "vllm",
-		     "experts: program; vLLM before 0.17 has smaller tiles"),
+		     "program; vLLM before 0.17 has smaller tiles (experts)"),
 	PARAM_CHOICE(struct kernel_case, weights, weights, "same",
-		     "product, experts: type of the weights; those of 4 bits are expanded to the "
-		     "16 bits of kernel.type"),
+		     "type of the weights; those of 4 bits are expanded to the 16 bits of "
+		     "kernel.type (product, experts)"),
 	PARAM_BOOL(struct kernel_case, blocks, "false",
-		   "product, experts: whether each block of 128 x 128 FP8 weights has a scale"),
+		   "whether each block of 128 x 128 FP8 weights has a scale (experts)"),
 	PARAM_NUMBER(struct kernel_case, size_B, QUANTITY_BYTES, 1, 1e13, "256 MiB",
-		     "pass: bytes read and written"),
+		     "bytes read and written (pass)"),
 };
 static const struct param_table kernel_case_table =
 	PARAM_TABLE("kernel", struct kernel_case, kernel_rows);
@@ -223,25 +228,37 @@ static void check_experts(struct reader *c, const struct kernel_case *k)
 			   "kernel.exponent must not be 1 (write for example 1.01)");
 }
 
-static void check(struct reader *c, const struct kernel_case *k, const struct gpu_entry *gpu)
+/* Returns the number types that the GPU has. */
+static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 {
-	enum number_type type = (enum number_type)k->type;
-	if (k->form != FORM_PASS && !gpu_has(&gpu->params, type))
-		case_error(c, "kernel.type",
-			   "kernel.type: GPU '%s' does not have %s (write another number type)",
-			   gpu->profile, number_type_name(type));
-	if (k->weights != WEIGHTS_SAME && size_of(k->type) != 2)
-		case_error(c, "kernel.weights",
-			   "kernel.weights: weights of 4 bits are expanded to 16 bits, not to %s "
-			   "(write kernel.type=bf16)",
-			   number_type_name(type));
-	if (k->blocks && type != NUMBER_FP8)
-		case_error(c, "kernel.blocks",
-			   "kernel.blocks: blocks of weights have scales in FP8, not in %s (write "
-			   "kernel.type=fp8)",
-			   number_type_name(type));
-	if (k->form == FORM_EXPERTS)
-		check_experts(c, k);
+	const char *text = "";
+	for (int i = NUMBER_FP32; i <= NUMBER_FP4; i++)
+		if (gpu_has(gpu, (enum number_type)i))
+			text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", types[i]);
+	return text;
+}
+
+static void check_type(struct reader *c, const char *key, int type, const struct gpu_entry *gpu)
+{
+	if (!gpu_has(&gpu->params, (enum number_type)type))
+		case_error(c, key, "%s: GPU '%s' does not have %s (write one of %s)", key,
+			   gpu->profile, types[type], types_of(c->arena, &gpu->params));
+}
+
+static void check_product(struct reader *c, const struct kernel_case *k)
+{
+	if (k->quantise && size_of(k->type) >= 2)
+		case_error(c, "kernel.quantise",
+			   "kernel.quantise: a product in %s has no quantised matrix (write "
+			   "kernel.type=fp8, int8 or fp4, or leave it out)",
+			   types[k->type]);
+}
+
+static void check_attention(struct reader *c, const struct kernel_case *k,
+			    const struct gpu_entry *gpu)
+{
+	if (k->cache_type == NUMBER_FP4) /* others can be read on each GPU */
+		check_type(c, "kernel.cache_type", k->cache_type, gpu);
 	if (k->kv_heads_count > 0 && fmod(k->heads_count, k->kv_heads_count) != 0)
 		case_error(c, "kernel.kv_heads",
 			   "kernel.kv_heads: %g heads cannot share %g heads of keys (write a "
@@ -252,6 +269,47 @@ static void check(struct reader *c, const struct kernel_case *k, const struct gp
 			   "kernel.keys: %g tokens do not contain %g new ones (write at least "
 			   "kernel.queries)",
 			   k->keys_count, k->queries_count);
+}
+
+/* Refuses keys of other kernels. */
+static void check_keys(struct reader *c, const struct kernel_case *k)
+{
+	for (size_t i = 0; i < kernel_case_table.count; i++) {
+		char key[64];
+		const char *owners = strrchr(kernel_rows[i].help, '(');
+		param_key(&kernel_rows[i], key, sizeof key);
+		const char *path = arena_printf(c->arena, "kernel.%s", key);
+		const struct cfg_param *param = cfg_param_find(c->resolution, path);
+		if (owners && param && param->origin.file && !strstr(owners, forms[k->form]))
+			diag_error(c->diag, param->origin,
+				   "%s has no effect on kernel.form=%s (leave it out, or write a "
+				   "kernel that has it: %.*s)",
+				   path, forms[k->form], (int)strcspn(owners + 1, ")"), owners + 1);
+	}
+}
+
+static void check(struct reader *c, const struct kernel_case *k, const struct gpu_entry *gpu)
+{
+	enum number_type type = (enum number_type)k->type;
+	check_keys(c, k);
+	if (k->form != FORM_PASS)
+		check_type(c, "kernel.type", k->type, gpu);
+	if (k->weights != WEIGHTS_SAME && size_of(k->type) != 2)
+		case_error(c, "kernel.weights",
+			   "kernel.weights: weights of 4 bits are expanded to 16 bits, not to %s "
+			   "(write kernel.type=bf16)",
+			   number_type_name(type));
+	if (k->blocks && type != NUMBER_FP8)
+		case_error(c, "kernel.blocks",
+			   "kernel.blocks: blocks of weights have scales in FP8, not in %s (write "
+			   "kernel.type=fp8)",
+			   number_type_name(type));
+	if (k->form == FORM_PRODUCT)
+		check_product(c, k);
+	if (k->form == FORM_ATTENTION)
+		check_attention(c, k, gpu);
+	if (k->form == FORM_EXPERTS)
+		check_experts(c, k);
 }
 
 double single_kernel_s(const struct single_kernel *run, const struct gpu_params *gpu,
@@ -291,17 +349,30 @@ void case_kernel_client(struct reader *c, struct job_entry *client)
 	if (!reader_params(c, cfg_child(c->file, "kernel"), "kernel", "kernel", &kernel_case_table,
 			   k))
 		return;
-	check(c, k, gpu);
+	struct origin origin;
+	case_find_keys(c, "kernel", &origin);
+	if (strcmp(gpu->profile, "none") == 0)
+		diag_error(c->diag, origin,
+			   "kernel: the machines of topology '%s' have no GPU (write a topology "
+			   "that has, for example --topology dgx-h100)",
+			   c->params->topology);
+	else
+		check(c, k, gpu);
 	if (diag_count(c->diag) > 0)
 		return;
 	struct single_kernel *run = ARENA_NEW(c->arena, struct single_kernel);
 	*run = run_of(k);
 	client->efficiency = case_kernel_law(c, gpu);
 	client->kernel = run;
+	double time_s = single_kernel_s(run, &gpu->params, client->efficiency);
+	if (time_s > LONGEST_S)
+		diag_error(c->diag, origin,
+			   "kernel: it takes %.3g s, but one kernel may take %g s (write smaller "
+			   "sides or counts)",
+			   time_s, LONGEST_S);
 	network->name = kernel_words(c->arena, k);
 	client->network = network;
 	client->model = client->model_given = network->name;
 	client->batch_count = 1;
-	client->program = program_of(c->arena, network->name,
-				     single_kernel_s(run, &gpu->params, client->efficiency));
+	client->program = program_of(c->arena, network->name, fmin(time_s, LONGEST_S));
 }

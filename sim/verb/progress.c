@@ -24,7 +24,7 @@ struct watcher {
 	atomic_int waited_s;         /* -1: the first point is done */
 	atomic_bool ended;
 	bool terminal;
-	char things[64], advice[PATH_MAX + 64];
+	char advice[PATH_MAX + 64];
 };
 
 static void tick(struct watcher *w)
@@ -34,8 +34,8 @@ static void tick(struct watcher *w)
 		return;
 	if (++waited_s < FIRST_TICKS || (!w->terminal && waited_s % LOG_TICKS != 0))
 		return;
-	dprintf(STDERR_FILENO, "%sworking on the first of the %s: %d s%s",
-		w->terminal ? "\r\033[K" : "", w->things, waited_s, w->terminal ? "" : "\n");
+	dprintf(STDERR_FILENO, "%sworking for %d s, without a result yet%s",
+		w->terminal ? "\r\033[K" : "", waited_s, w->terminal ? "" : "\n");
 }
 
 static void *watch(void *ctx)
@@ -64,7 +64,6 @@ static struct watcher *watcher_new(const struct progress *p)
 	if (!w)
 		return NULL;
 	w->terminal = p->terminal;
-	snprintf(w->things, sizeof w->things, "%s", p->things);
 	snprintf(w->advice, sizeof w->advice, "%s%s",
 		 p->from ? "the same command goes on from " : "nothing was written",
 		 p->from ? p->from : "");

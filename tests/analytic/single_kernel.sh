@@ -70,6 +70,7 @@ same_time --set kernel.form=experts
 longer --set kernel.form=experts --set kernel.tensor_parallel=2
 longer --set kernel.form=experts --set kernel.expert_parallel=2
 longer --set kernel.form=experts --set kernel.distribution=power
+longer --set kernel.form=experts --set kernel.distribution=benchmark
 longer --set kernel.form=experts --set kernel.library=vllm-0.14
 longer --set kernel.form=experts --set kernel.weights=mxfp4
 verdict 'single_kernel.keys_of_experts_have_an_effect'
@@ -89,9 +90,44 @@ refused 'cannot hold equal parts of 8 experts' --set kernel.form=experts --set k
 refused 'cannot hold equal parts of 14336 features' --set kernel.form=experts --set kernel.tensor_parallel=5
 refused 'must not be 1' --set kernel.form=experts --set kernel.exponent=1
 refused 'are expanded to 16 bits' --set kernel.weights=int4 --set kernel.type=int8
-refused 'have scales in FP8' --set kernel.blocks=true
-refused 'does not have fp4' --set kernel.type=fp4
+refused 'have scales in FP8' --set kernel.form=experts --set kernel.blocks=true
+refused "does not have fp4 (write one of fp32, tf32, fp16, bf16, int8)" --set kernel.type=fp4
+refused 'kernel.cache_type: GPU .* does not have fp4' --set kernel.form=attention --set kernel.cache_type=fp4
+refused 'kernel.queries has no effect on kernel.form=product (leave it out, or write a kernel that has it: attention)' --set kernel.queries=5
+refused 'kernel.m has no effect on kernel.form=pass' --set kernel.form=pass --set kernel.m=5
+refused 'kernel.blocks has no effect on kernel.form=product' --set kernel.blocks=true
+refused 'a product in bf16 has no quantised matrix' --set kernel.quantise=true
+refused "topology 'cpu-ethernet' have no GPU (write a topology" --topology cpu-ethernet --set kernel.m=5
+refused 'one kernel may take 100000 s' --set kernel.form=attention --set kernel.queries=1e9
 refused 'does not have fp8' --set kernel.type=fp8
 refused 'case.model has no effect on a single kernel' --set kernel.m=5 --model vgg16
 refused 'runs on one GPU' --set kernel.m=5 --gpus 4
 verdict 'single_kernel.refuses_what_it_cannot_be'
+
+# The parts of the step time add up to the kernel's time, which leaves launches out, also if they
+# take longer.
+kernel --set kernel.m=16 --set kernel.n=16 --set kernel.k=16 --format json
+tr -d ' \n' <"$scratch.out" | grep -q '"bottleneck":"kernel-bound"' || complain "$(cat "$scratch.out")"
+farwire run --topology dgx-a100 --draws 0 --quiet --set kernel.m=16
+[ "$(awk '/^step time/ { print $3 } /^kernels/ { print $2 }' "$scratch.out" | sort -u | wc -l)" = 1 ] ||
+	complain "the parts do not add up: $(cat "$scratch.out")"
+! grep -q 'host launch' "$scratch.out" || complain 'launches are a part of a kernel'
+verdict 'single_kernel.parts_add_up_to_its_time'
+
+# Each key has its own words in tables, and its time is what parameters change.
+farwire sweep --topology dgx-a100 --draws 0 -q --vary kernel.m=16,32 --vary kernel.n=16,32
+grep -q '^ *m  *n  *steps/s' "$scratch.out" || complain "$(cat "$scratch.out")"
+farwire sensitivity --topology dgx-a100 -q --set kernel.m=8192 --for product_half
+grep -q '^The step time of product 8192' "$scratch.out" || complain "$(cat "$scratch.out")"
+farwire run --topology dgx-a100 --draws 0 -q --set kernel.products=1e8
+grep -q ' [1-9.]*e-05 steps/s' "$scratch.out" || complain "$(cat "$scratch.out")"
+verdict 'single_kernel.tables_name_its_keys'
+
+# The run without a key, which finds keys without effect, gives each of 8 experts all tokens.
+farwire run --topology dgx-h100 --set kernel.form=experts --set kernel.tokens=256 --set kernel.hidden=7168 \
+	--set kernel.inner=2048 --set kernel.experts=256 --set kernel.top=8 --set kernel.distribution=power
+[ "$code" = 0 ] || complain "ended with $code: $(cat "$scratch.err")"
+farwire run --topology dgx-h100 --draws 0 --set kernel.form=experts --set kernel.tokens=1e6 --set kernel.experts=1024 \
+	--set kernel.top=64 --set kernel.distribution=benchmark
+[ "$code" = 0 ] || complain "ended with $code: $(cat "$scratch.err")"
+verdict 'single_kernel.many_experts_take_no_time_to_draw'

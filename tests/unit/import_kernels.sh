@@ -89,6 +89,7 @@ printf '%s\n' '{"format": "farwire-kernels", "version": 1, "gpu": "NVIDIA H100 8
 	'{"kind": "product", "type": "bf16", "layout": "nt", "m": 5, "n": 6, "k": 7, "s": 2e-6}' \
 	'{"kind": "attention", "backend": "flash", "batch": 1, "length": 64, "heads": 2, "kv_heads": 2, "head_size": 64, "causal": false, "backward": false, "s": 3e-6}' \
 	'{"kind": "attention", "backend": "cudnn", "batch": 1, "length": 64, "s": 3e-6}' >k.jsonl
+points k.jsonl --gpu h100-sxm5
 points k.jsonl
 sed 's/ [a-z]*$//' got >got.times && mv got.times got
 is 'gemm 5 6 2e-06' 'attention 64 64 3e-06'
@@ -117,6 +118,7 @@ bad '^bad.csv:1: this is a table of experts' gpu,moe_dtype,num_tokens,num_expert
 bad '^bad.csv:2: 6 heads cannot share 4 heads of keys' gpu,type,queries,heads,kv_heads,head_size,time l40s,bf16,1,6,4,64,10us
 bad '^bad.csv:2: 4 keys do not contain 8 new tokens' gpu,type,queries,keys,heads,head_size,time l40s,bf16,8,4,6,64,10us
 bad '^bad.csv:2: neither a column phase nor the name' gpu,type,isl,step,heads,head_size,time l40s,bf16,8,4,6,64,10us
+bad '^bad.csv:2: the product runs at 1.37e\+08 TFLOP/s, but no GPU exceeds 50000' gpu,type,m,n,k,time l40s,bf16,4096,4096,4096,1ns
 bad '^bad.csv:2: no results of kernels were found' gpu,type,m,n,k,time l40s,int3,1,1,1,10us
 printf 'gpu,type,m,n,k,time\na40,bf16,1,1,1,10us\n' >other.csv
 printf 'gpu,type,m,n,k,time\nl40s,bf16,1,1,1,10us\n' >bad.csv

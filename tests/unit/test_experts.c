@@ -50,20 +50,51 @@ static void rows_are_padded_to_blocks_of_each_expert(void)
 /* The rank with most rows has more than its part, and the most loaded expert at most all tokens. */
 static void power_laws_load_one_rank_more(void)
 {
-	struct kernel_experts e = {.tokens = 512, .top = 8, .experts = 64, .held = 16};
-	experts_spread(&e, EXPERTS_POWER, 1.2);
-	CHECK(e.rows > 1.1 * 512 * 8 / 4 && e.rows < 512 * 8);
-	CHECK(e.active > 8 && e.active <= 16);
-	struct kernel_experts all = e;
-	all.held = 64;
-	experts_spread(&all, EXPERTS_POWER, 1.2);
-	CHECK_NEAR(all.rows, 512 * 8, 1e-6);
+	for (int i = EXPERTS_POWER; i <= EXPERTS_PACKED; i++) {
+		enum experts_distribution distribution = (enum experts_distribution)i;
+		struct kernel_experts e = {.tokens = 512, .top = 8, .experts = 64, .held = 16};
+		experts_spread(&e, distribution, 1.2);
+		CHECK(e.rows > 1.1 * 512 * 8 / 4 && e.rows < 512 * 8);
+		CHECK(e.active > 8 && e.active <= 16);
+		struct kernel_experts all = e;
+		all.held = 64;
+		experts_spread(&all, distribution, 1.2);
+		CHECK_NEAR(all.rows, 512 * 8, 1e-6);
+		/* each token chooses all of its experts, so each expert has all tokens */
+		struct kernel_experts full = {.tokens = 1e9, .top = 8, .experts = 8, .held = 8};
+		experts_spread(&full, distribution, 1.2);
+		CHECK_NEAR(full.blocks[0], 8e9 / 16, 1e-6);
+	}
 	/* few tokens choose experts of all ranks, or neighbours */
 	struct kernel_experts few = {.tokens = 1, .top = 8, .experts = 256, .held = 64};
-	experts_spread(&few, EXPERTS_POWER, 1.01);
+	experts_spread(&few, EXPERTS_BENCHMARK, 1.01);
 	CHECK_NEAR(few.rows, 2, 1e-9);
 	experts_spread(&few, EXPERTS_PACKED, 1.01);
 	CHECK_NEAR(few.rows, 8, 1e-9);
+}
+
+/* All numbers of tokens have one popularity, so more tokens mean at least as many rows, active
+ * experts and blocks. */
+static void more_tokens_take_no_rows_from_an_expert(void)
+{
+	static const double layers[][3] = {{256, 8, 32}, {8, 2, 8}, {512, 22, 64}};
+	for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
+		for (int power = 0; power < 2; power++) {
+			struct kernel_experts last = {0};
+			for (double tokens = 1; tokens < 300; tokens++) {
+				struct kernel_experts e = {.tokens = tokens,
+							   .experts = layers[i][0],
+							   .top = layers[i][1],
+							   .held = layers[i][2]};
+				experts_spread(&e, power ? EXPERTS_POWER : EXPERTS_UNIFORM, 1.2);
+				CHECK(e.rows > last.rows - 1e-9);
+				CHECK(e.active > last.active - 1e-9);
+				CHECK(e.distinct >= last.distinct);
+				for (size_t k = 0; k < EXPERT_HEIGHTS; k++)
+					CHECK(e.blocks[k] > last.blocks[k] - 1e-9);
+				last = e;
+			}
+		}
 }
 
 /* An SM of a GPU with bf16 at 8 Tflop/s an SM multiplies at 4. 64 tokens of 8 experts on one GPU
@@ -93,6 +124,12 @@ static void experts_are_two_grouped_products_and_small_kernels(void)
 	struct kernel_work packed = work;
 	packed.experts.weights = WEIGHTS_INT4;
 	CHECK(kernel_duration_s(&gpu, &by_law, &packed) > expected_s);
+	/* a block alone expands 128 / 2 bytes for each row of k at 5 GB/s, also if SMs are idle */
+	struct gpu_params wide = gpu;
+	wide.multiprocessors_count = 1000;
+	packed = experts_of(1, 1);
+	packed.experts.weights = WEIGHTS_INT4;
+	CHECK(kernel_duration_s(&wide, &by_law, &packed) > (1024 + 2048) * 64 / 5e9 + 24e-6);
 	CHECK_NEAR(weight_element_B(WEIGHTS_INT4, 2), 0.515625, 1e-9);
 	CHECK_NEAR(weight_element_B(WEIGHTS_MXFP4, 2), 0.53125, 1e-9);
 	/* without FP8 arithmetic, they are computed in bf16 */
@@ -136,6 +173,7 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(rows_are_padded_to_blocks_of_each_expert),
 		TEST(power_laws_load_one_rank_more),
+		TEST(more_tokens_take_no_rows_from_an_expert),
 		TEST(experts_are_two_grouped_products_and_small_kernels),
 		TEST(products_of_experts_use_the_same_law),
 	};
