@@ -11,6 +11,10 @@
 
 static const double strip_row = 10, strip_pad = 4, legend_gap = 8, caption_gap = 32;
 
+const struct look role_looks[2] = {
+	{.paint = {0x0072B2, 1}, .marker = MARKER_CIRCLE, .hollow = true},
+	{.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND}};
+
 /* ---- layers as data ---- */
 
 struct panel *figure_panel(struct figure *figure, struct area area, const char *x_label,
