@@ -17,12 +17,6 @@
 #include "sim/report/document.h"
 #include "sim/verb/parser.h"
 
-bool ends_in(const char *text, const char *ending)
-{
-	size_t length = strlen(text), tail = strlen(ending);
-	return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 size_t command_case_count(const struct command *command)
 {
 	return command->word_count ? command->word_count : 1;
