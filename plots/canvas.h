@@ -10,8 +10,7 @@
  *
  * Layout measures texts with text_width, which has a compiled-in table of the advance widths of the
  * plot font (DejaVu Sans). So a drawing is the same on every machine, even without the font. The
- * canvases then fit the texts of a substitute font into the computed widths.
- */
+ * canvases then fit the texts of a substitute font into the computed widths. */
 #pragma once
 
 #include <stdbool.h>

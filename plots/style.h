@@ -115,7 +115,7 @@ void range_include(struct range *range, double value);
 /* Returns the look of series 0, 1, 2 ...; colours, markers and dashes have different periods, so
  * that looks repeat late. */
 struct look series_look(size_t index);
-/* Returns the look of a part of the step time by its name, or series_look(index) for unknown names.
+/* Returns the look of a part of the step time by its name, or series_look(index) for other names.
  */
 struct look part_look(const char *name, size_t index);
 
@@ -136,8 +136,7 @@ void draw_point(struct drawing *drawing, struct look look, double x, double y, d
 /* Draws a filled area with a hatch in a darker shade of its colour. */
 void draw_area(struct drawing *drawing, double x, double y, double width, double height,
 	       struct look look);
-/* Draws parts of an area above each other, from the bottom. Part i takes shares[i] of the height.
- */
+/* Draws parts of an area from the bottom up. Part i takes shares[i] of the height. */
 void draw_shares(struct drawing *drawing, struct area area, const double *shares,
 		 const struct look *looks, size_t count);
 /* Draws a small text centred at x, y in such an area, on a plate of the area's colour that covers
