@@ -48,7 +48,6 @@ struct paint {
 
 struct drawing;
 struct drawing *drawing_new(struct arena *arena, double width, double height);
-double drawing_width(const struct drawing *drawing);
 /* Changes the size. A chart does not know its height before it has drawn everything. */
 void drawing_resize(struct drawing *drawing, double width, double height);
 void draw_rectangle(struct drawing *drawing, double x, double y, double width, double height,

@@ -264,7 +264,7 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
 	}
 	if (count == 0 || !measure(&layout))
 		return chart_empty(arena, text, "the case fails at every point");
-	double top = chart_begin(arena, text, CHART_WIDTH, &layout.drawing) + 4;
+	double top = chart_begin(arena, text, &layout.drawing) + 4;
 	size_t columns = count == 4 ? 2 : count < COLUMNS_MAX ? count : COLUMNS_MAX;
 	double left = CHART_MARGIN + 52, gap_x = 44, gap_y = 26 + label_height;
 	double room = CHART_WIDTH - CHART_MARGIN - bar_room - left;

@@ -283,7 +283,7 @@ struct drawing *spans_draw(struct arena *arena, struct chart_text text,
 {
 	struct spans_layout layout = {.arena = arena, .chart = chart, .axis = {.high = chart->end}};
 	double *tops = ARENA_ARRAY(arena, chart->row_count, double);
-	double y = chart_begin(arena, text, CHART_WIDTH, &layout.drawing);
+	double y = chart_begin(arena, text, &layout.drawing);
 	layout.area.y = draw_legend(chart, legend_begin(layout.drawing, y));
 	y = place_rows(&layout, layout.area.y, tops);
 	layout.area.height = y - layout.area.y;

@@ -15,11 +15,6 @@ struct drawing *drawing_new(struct arena *arena, double width, double height)
 	return drawing;
 }
 
-double drawing_width(const struct drawing *drawing)
-{
-	return drawing->width;
-}
-
 void drawing_resize(struct drawing *drawing, double width, double height)
 {
 	FW_ASSERT(width > 0 && height > 0 && isfinite(width) && isfinite(height));

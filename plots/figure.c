@@ -402,7 +402,7 @@ struct drawing *figure_draw(struct figure *figure, struct chart_text text, const
 	for (size_t i = 0; i < first->layers.count; i++)
 		failed += fails(first, &first->layers.items[i]);
 	double strip = failed ? strip_row * (double)failed + strip_pad : 0;
-	double y = chart_begin(figure->arena, text, CHART_WIDTH, &drawing);
+	double y = chart_begin(figure->arena, text, &drawing);
 	y = draw_legend(figure, legend_begin(drawing, y)) + legend_gap;
 	for (size_t k = 0; k < figure->panel_count; k++) {
 		struct panel *panel = &figure->panels[k];

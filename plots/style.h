@@ -44,7 +44,7 @@ extern const struct paint ink_alarm; /* failures */
 const char *text_fit(struct arena *arena, const char *text, double size, bool bold, double width);
 /* Draws lines of text; y is the middle of the block. */
 void draw_lines(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
-		struct paint fill, bool bold, const char *const *lines, size_t count);
+		struct paint fill, const char *const *lines, size_t count);
 /* Draws the label of a row to the left of x: two lines of at most width, or three smaller ones; y
  * is the middle. */
 void draw_row_label(struct drawing *drawing, double x, double y, const char *text, double width);
@@ -150,8 +150,7 @@ void draw_whisker_y(struct drawing *drawing, double x, double y1, double y2);
 void draw_failure(struct drawing *drawing, double x, double y, double height, double width,
 		  const char *reason);
 
-double chart_begin(struct arena *arena, struct chart_text text, double width,
-		   struct drawing **drawing);
+double chart_begin(struct arena *arena, struct chart_text text, struct drawing **drawing);
 struct drawing *chart_end(struct drawing *drawing, struct chart_text text, double y);
 /* Returns the chart that replaces one without data. */
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why);

@@ -38,10 +38,9 @@ struct predict_options command_predict(const struct command *command)
 					.baselines = command->baselines};
 }
 
-struct analysis_input command_input(const struct command *command, size_t index,
-				    struct progress *progress)
+struct analysis_input command_input(const struct command *command, struct progress *progress)
 {
-	return (struct analysis_input){.request = command_case(command, index),
+	return (struct analysis_input){.request = command_case(command, 0),
 				       .options = command_predict(command),
 				       .watch = {progress ? progress_tell : NULL, progress}};
 }

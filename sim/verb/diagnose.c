@@ -197,7 +197,7 @@ static int run(const struct command *command)
 		return command_failed(diag, NULL);
 	const char *journal = command_journal(command);
 	struct progress progress = progress_new("predictions", journal, command->quiet);
-	struct diagnose_request request = {.input = command_input(command, 0, &progress),
+	struct diagnose_request request = {.input = command_input(command, &progress),
 					   .dataset = dataset,
 					   .noise_ratio = command->noise_ratio,
 					   .journal = journal};

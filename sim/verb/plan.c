@@ -44,7 +44,7 @@ static int run(const struct command *command)
 		return EXIT_FAILED;
 	const char *journal = command_journal(command);
 	struct progress progress = progress_new("simulated steps", journal, command->quiet);
-	struct plan_search_request request = {.input = command_input(command, 0, &progress),
+	struct plan_search_request request = {.input = command_input(command, &progress),
 					      .axes = axes,
 					      .axis_count = axis_count,
 					      .most_count = command->best_count,

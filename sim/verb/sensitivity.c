@@ -33,7 +33,7 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
-	const struct sensitivity_request request = {.input = command_input(command, 0, &progress),
+	const struct sensitivity_request request = {.input = command_input(command, &progress),
 						    .number = {command->of, {"--of", 0}},
 						    .vary_ratio = command->vary_all_ratio,
 						    .keys = command->keys.items,

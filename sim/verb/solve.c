@@ -28,7 +28,7 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
-	const struct solving_request request = {.input = command_input(command, 0, &progress),
+	const struct solving_request request = {.input = command_input(command, &progress),
 						.target = {command->target, {"--target", 0}},
 						.key = {command->keys.items[0], {"--for", 0}},
 						.between = {command->between, {"--between", 0}},

@@ -67,7 +67,7 @@ static int run(const struct command *command)
 {
 	struct diag *diag = diag_new(command->arena);
 	struct sweep_axis axes[AXES_MAX];
-	struct sweep_request request = {.input = command_input(command, 0, NULL),
+	struct sweep_request request = {.input = command_input(command, NULL),
 					.axes = axes,
 					.axis_count = command->vary.count,
 					.journal = command_journal(command)};

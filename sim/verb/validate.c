@@ -38,7 +38,7 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 	struct diag *diag = diag_new(command->arena);
 	struct progress progress = progress_new("rows", NULL, command->quiet);
 	struct validation_request request = {.name = name,
-					     .input = command_input(command, 0, NULL),
+					     .input = command_input(command, NULL),
 					     .draws_given = command_gave(command, "draws")};
 	request.input.options.watch = (struct watch){progress_tell, &progress};
 	const char *broken = NULL;

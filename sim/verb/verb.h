@@ -83,10 +83,9 @@ struct case_request command_case(const struct command *command, size_t index);
 /* Returns the number of cases: the number of words, or 1 if only options describe the case. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
-/* Returns the input of an analysis of that case. The analysis reports finished points to progress,
- * unless it is NULL. */
-struct analysis_input command_input(const struct command *command, size_t index,
-				    struct progress *progress);
+/* Returns the input of an analysis of the first case. The analysis reports finished points to
+ * progress, unless it is NULL. */
+struct analysis_input command_input(const struct command *command, struct progress *progress);
 /* Prints why there is no prediction, and returns the exit code. broken describes a broken invariant
  * and is otherwise NULL. */
 int command_failed(const struct diag *diag, const char *broken);
