@@ -10,8 +10,7 @@
  *
  * Layout measures texts with text_width, which has a compiled-in table of the advance widths of the
  * plot font (DejaVu Sans). So a drawing is the same on every machine, even without the font. The
- * canvases then fit the texts of a substitute font into the computed widths.
- */
+ * canvases then fit the texts of a substitute font into the computed widths. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +48,6 @@ struct paint {
 
 struct drawing;
 struct drawing *drawing_new(struct arena *arena, double width, double height);
-double drawing_width(const struct drawing *drawing);
 /* Changes the size. A chart does not know its height before it has drawn everything. */
 void drawing_resize(struct drawing *drawing, double width, double height);
 void draw_rectangle(struct drawing *drawing, double x, double y, double width, double height,

@@ -3,6 +3,8 @@
 #include <cairo-pdf.h>
 #include <cairo.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plots/shapes.h"
@@ -154,38 +156,21 @@ static void draw_page(cairo_t *cairo, const struct drawing *drawing)
 	cairo_show_page(cairo);
 }
 
-struct bytes {
-	struct arena *arena;
-	VEC(unsigned char) buffer;
-};
-
 static cairo_status_t write_bytes(void *closure, const unsigned char *data, unsigned int length)
 {
-	struct bytes *bytes = closure;
-	size_t needed = bytes->buffer.count + length;
-	if (needed > bytes->buffer.room) {
-		size_t room = needed > SIZE_MAX / 2 ? needed : 2 * needed;
-		unsigned char *items = arena_alloc(bytes->arena, room);
-		if (bytes->buffer.count > 0)
-			memcpy(items, bytes->buffer.items, bytes->buffer.count);
-		bytes->buffer.items = items;
-		bytes->buffer.room = room;
-	}
-	if (length > 0)
-		memcpy(bytes->buffer.items + bytes->buffer.count, data, length);
-	bytes->buffer.count = needed;
-	return CAIRO_STATUS_SUCCESS;
+	return fwrite(data, 1, length, closure) == length ? CAIRO_STATUS_SUCCESS
+							  : CAIRO_STATUS_WRITE_ERROR;
 }
 
 static cairo_surface_t *surface_new(enum image_format format, const struct drawing *drawing,
-				    struct bytes *bytes)
+				    FILE *out)
 {
 	cairo_surface_t *surface = NULL;
 	switch (format) {
 	case IMAGE_SVG: /* handled by canvas_svg.c */
 		break;
 	case IMAGE_PDF:
-		surface = cairo_pdf_surface_create_for_stream(write_bytes, bytes, drawing->width,
+		surface = cairo_pdf_surface_create_for_stream(write_bytes, out, drawing->width,
 							      drawing->height);
 		/* Later versions compress objects, which makes the file hard to inspect. */
 		cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_4);
@@ -201,15 +186,11 @@ static cairo_surface_t *surface_new(enum image_format format, const struct drawi
 	return surface;
 }
 
-unsigned char *image_render(struct arena *arena, enum image_format format,
-			    const struct drawing *const *drawings, size_t count, size_t *size,
-			    const char **message)
+/* Writes a PDF or PNG. Returns the message of an error, or NULL. */
+static const char *render(FILE *out, enum image_format format,
+			  const struct drawing *const *drawings, size_t count)
 {
-	FW_ASSERT(count >= 1 && (count == 1 || format == IMAGE_PDF));
-	if (format == IMAGE_SVG)
-		return svg_image(arena, drawings[0], size);
-	struct bytes bytes = {.arena = arena};
-	cairo_surface_t *surface = surface_new(format, drawings[0], &bytes);
+	cairo_surface_t *surface = surface_new(format, drawings[0], out);
 	cairo_t *cairo = cairo_create(surface);
 	if (format == IMAGE_PNG)
 		cairo_scale(cairo, PIXELS_PER_POINT, PIXELS_PER_POINT);
@@ -222,15 +203,36 @@ unsigned char *image_render(struct arena *arena, enum image_format format,
 	cairo_status_t status = cairo_status(cairo);
 	cairo_destroy(cairo);
 	if (status == CAIRO_STATUS_SUCCESS && format == IMAGE_PNG)
-		status = cairo_surface_write_to_png_stream(surface, write_bytes, &bytes);
+		status = cairo_surface_write_to_png_stream(surface, write_bytes, out);
 	cairo_surface_finish(surface);
 	if (status == CAIRO_STATUS_SUCCESS)
 		status = cairo_surface_status(surface);
 	cairo_surface_destroy(surface);
-	if (status != CAIRO_STATUS_SUCCESS) {
-		*message = cairo_status_to_string(status);
-		return NULL;
+	return status == CAIRO_STATUS_SUCCESS ? NULL : cairo_status_to_string(status);
+}
+
+unsigned char *image_render(struct arena *arena, enum image_format format,
+			    const struct drawing *const *drawings, size_t count, size_t *size,
+			    const char **message)
+{
+	FW_ASSERT(count >= 1 && (count == 1 || format == IMAGE_PDF));
+	char *bytes = NULL;
+	const char *wrong = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&bytes, &length);
+	FW_ASSERT(out);
+	if (format == IMAGE_SVG)
+		svg_write(out, drawings[0]);
+	else
+		wrong = render(out, format, drawings, count);
+	FW_ASSERT(fclose(out) == 0);
+	unsigned char *image = wrong ? NULL : arena_alloc(arena, length);
+	if (image) {
+		memcpy(image, bytes, length);
+		*size = length;
+	} else {
+		*message = wrong;
 	}
-	*size = bytes.buffer.count;
-	return bytes.buffer.items;
+	free(bytes);
+	return image;
 }

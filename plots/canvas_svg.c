@@ -4,8 +4,7 @@
  * cairo's SVG draws every letter as a curve and repeats the definitions of letters in each file.
  *
  * textLength gives each text the width computed by the layout, whatever font the reader has.
- * Numbers have two decimals, which is a hundredth of a point.
- */
+ * Numbers have two decimals, which is a hundredth of a point. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +43,12 @@ static void put_paint(FILE *out, const char *name, struct paint paint)
 	fprintf(out, " %s=\"#%06x\"", name, (unsigned)paint.rgb);
 	if (paint.alpha < 1)
 		fprintf(out, " %s-opacity=\"%.3g\"", name, paint.alpha);
+}
+
+static void end_filled(FILE *out, struct paint paint)
+{
+	put_paint(out, "fill", paint);
+	fputs("/>\n", out);
 }
 
 static void put_point(FILE *out, char letter, double x, double y)
@@ -150,8 +155,7 @@ static void put_marker(FILE *out, const struct shape *shape)
 		put_attribute(out, "cx", shape->at[0]);
 		put_attribute(out, "cy", shape->at[1]);
 		put_attribute(out, "r", half);
-		put_paint(out, "fill", shape->paint);
-		fputs("/>\n", out);
+		end_filled(out, shape->paint);
 		return;
 	}
 	const struct marker_outline *outline = marker_outline(marker);
@@ -197,21 +201,12 @@ static void put_text(FILE *out, const struct shape *shape)
 	fputs("</text>\n", out);
 }
 
-static void put_polygon(FILE *out, const struct shape *shape)
-{
-	put_points(out, shape);
-	fputs("z\"", out);
-	put_paint(out, "fill", shape->paint);
-	fputs("/>\n", out);
-}
-
 static void put_shape(FILE *out, const struct shape *shape)
 {
 	switch (shape->kind) {
 	case SHAPE_RECTANGLE:
 		put_rectangle(out, shape->at);
-		put_paint(out, "fill", shape->paint);
-		fputs("/>\n", out);
+		end_filled(out, shape->paint);
 		break;
 	case SHAPE_HATCH:
 		put_hatch(out, shape);
@@ -221,7 +216,9 @@ static void put_shape(FILE *out, const struct shape *shape)
 		put_stroke_points(out, shape);
 		break;
 	case SHAPE_POLYGON:
-		put_polygon(out, shape);
+		put_points(out, shape);
+		fputs("z\"", out);
+		end_filled(out, shape->paint);
 		break;
 	case SHAPE_MARKER:
 		put_marker(out, shape);
@@ -240,7 +237,7 @@ static void put_shape(FILE *out, const struct shape *shape)
 	}
 }
 
-static void put_drawing(FILE *out, const struct drawing *drawing)
+void svg_write(FILE *out, const struct drawing *drawing)
 {
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
 	      "xmlns=\"http://www.w3.org/2000/svg\"",
@@ -259,19 +256,4 @@ static void put_drawing(FILE *out, const struct drawing *drawing)
 	for (size_t i = 0; i < drawing->shapes.count; i++)
 		put_shape(out, &drawing->shapes.items[i]);
 	fputs("</svg>\n", out);
-}
-
-unsigned char *svg_image(struct arena *arena, const struct drawing *drawing, size_t *size)
-{
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
-	FW_ASSERT(out);
-	put_drawing(out, drawing);
-	FW_ASSERT(fclose(out) == 0);
-	unsigned char *bytes = arena_alloc(arena, length);
-	memcpy(bytes, text, length);
-	free(text);
-	*size = length;
-	return bytes;
 }

@@ -140,7 +140,7 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 		return chart_empty(arena, text, "there are no cases to show");
 	struct breakdown_layout layout = {.arena = arena};
 	measure(&layout, predictions, count);
-	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8;
+	double y = draw_key(&layout, chart_begin(arena, text, &layout.drawing)) + 8;
 	layout.area.y = y;
 	layout.area.height = row_height * (double)count;
 	const char *what = prediction_kinds(predictions, count) == PREDICTION_SERVING

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Maps of an answer over two parameters. A cell extends to the middles between its point and the
- * neighbours. A line follows the sides of the cells where the answer crosses the target, or 95 %.
- */
+ * neighbours. A line follows the sides of cells where the answer crosses the target, or 95 %. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -126,14 +125,20 @@ static double between(bool logarithmic, double a, double b, double share)
 	return logarithmic ? a * pow(b / a, share) : a + share * (b - a);
 }
 
-/* Returns the count + 1 edges of the cells around values. */
-static double *edges_of(struct arena *arena, const double *values, size_t count, bool logarithmic)
+/* Sets the range of the axis to the cells around the values. Returns the positions of their
+ * count + 1 edges. */
+static double *edges_of(struct arena *arena, const double *values, size_t count, struct axis *axis)
 {
+	bool logarithmic = axis->log;
 	double *edges = ARENA_ARRAY(arena, count + 1, double);
 	edges[0] = between(logarithmic, values[0], values[1], -0.5);
 	for (size_t i = 1; i < count; i++)
 		edges[i] = between(logarithmic, values[i - 1], values[i], 0.5);
 	edges[count] = between(logarithmic, values[count - 2], values[count - 1], 1.5);
+	axis->low = edges[0];
+	axis->high = edges[count];
+	for (size_t i = 0; i <= count; i++)
+		edges[i] = axis_at(axis, edges[i]);
 	return edges;
 }
 
@@ -149,21 +154,20 @@ static void draw_run(const struct heat_layout *layout, struct area cell, int ind
 		   faint(ink_alarm, 0.6));
 }
 
+/* x and y have the positions of the cells' edges. */
 static void draw_cells(const struct heat_layout *layout, const struct heat_map *map,
-		       const struct plane *plane, struct area area)
+		       const double *x, const double *y, struct area area)
 {
-	const double *x = edges_of(layout->arena, map->x, map->x_count, layout->axes.x_log);
-	const double *y = edges_of(layout->arena, map->y, map->y_count, layout->axes.y_log);
 	for (size_t j = 0; j < map->y_count; j++) {
 		const double *row = &map->z[j * map->x_count];
-		double top = axis_at(&plane->y, y[j + 1]), bottom = axis_at(&plane->y, y[j]);
+		double top = y[j + 1], bottom = y[j];
 		bool lowest = j == 0; /* other rows overlap the row below a little */
 		for (size_t i = 0; i < map->x_count;) {
 			int index = shade(layout, row[i]);
 			size_t end = i + 1;
 			while (end < map->x_count && shade(layout, row[end]) == index)
 				end++;
-			double left = axis_at(&plane->x, x[i]), right = axis_at(&plane->x, x[end]);
+			double left = x[i], right = x[end];
 			double more = end < map->x_count ? 0.3 : 0;
 			struct area cell = {left, top, right - left + more,
 					    bottom - top + (lowest ? 0 : 0.3)};
@@ -171,8 +175,7 @@ static void draw_cells(const struct heat_layout *layout, const struct heat_map *
 			i = end;
 		}
 		for (size_t i = 0; i < map->x_count; i++) {
-			double left = axis_at(&plane->x, x[i]),
-			       right = axis_at(&plane->x, x[i + 1]);
+			double left = x[i], right = x[i + 1];
 			draw_hint(layout->drawing, (left + right) / 2, (top + bottom) / 2,
 				  right - left, bottom - top, "%s, %s: %s",
 				  number_format(layout->arena, 4, map->x[i]),
@@ -199,17 +202,13 @@ static void draw_side(struct heat_layout *layout, double a, double b, const doub
 	draw_line(layout->drawing, ends[0], ends[1], ends[2], ends[3], ink_alarm, 2.6, DASH_SOLID);
 }
 
-static void draw_limit(struct heat_layout *layout, const struct heat_map *map,
-		       const struct plane *plane)
+static void draw_limit(struct heat_layout *layout, const struct heat_map *map, const double *x,
+		       const double *y)
 {
-	const double *x = edges_of(layout->arena, map->x, map->x_count, layout->axes.x_log);
-	const double *y = edges_of(layout->arena, map->y, map->y_count, layout->axes.y_log);
 	for (size_t j = 0; j < map->y_count; j++)
 		for (size_t i = 0; i < map->x_count; i++) {
 			const double *z = &map->z[j * map->x_count + i];
-			double right = axis_at(&plane->x, x[i + 1]);
-			double top = axis_at(&plane->y, y[j + 1]);
-			double left = axis_at(&plane->x, x[i]), bottom = axis_at(&plane->y, y[j]);
+			double left = x[i], right = x[i + 1], bottom = y[j], top = y[j + 1];
 			if (i + 1 < map->x_count)
 				draw_side(layout, z[0], z[1],
 					  (const double[]){right, bottom, right, top});
@@ -225,23 +224,18 @@ static void draw_map(struct heat_layout *layout, size_t index, struct area area,
 		     bool left)
 {
 	const struct heat_map *map = &layout->maps[index];
-	const double *x = map->x, *y = map->y;
-	size_t nx = map->x_count, ny = map->y_count;
-	struct plane plane = {.x = {.low = between(layout->axes.x_log, x[0], x[1], -0.5),
-				    .high = between(layout->axes.x_log, x[nx - 2], x[nx - 1], 1.5),
-				    .log = layout->axes.x_log},
-			      .y = {.low = between(layout->axes.y_log, y[0], y[1], -0.5),
-				    .high = between(layout->axes.y_log, y[ny - 2], y[ny - 1], 1.5),
-				    .log = layout->axes.y_log}};
+	struct plane plane = {.x = {.log = layout->axes.x_log}, .y = {.log = layout->axes.y_log}};
 	axis_along(&plane.x, area);
 	axis_up(&plane.y, area);
+	const double *x = edges_of(layout->arena, map->x, map->x_count, &plane.x);
+	const double *y = edges_of(layout->arena, map->y, map->y_count, &plane.y);
 	if (layout->count > 1)
 		draw_text(layout->drawing, area.x + area.width / 2, area.y - 6, FONT_TEXT,
 			  ANCHOR_MIDDLE, ink, true,
 			  text_fit(layout->arena, map->label, FONT_TEXT, true, area.width));
-	draw_cells(layout, map, &plane, area);
+	draw_cells(layout, map, x, y, area);
 	if (layout->axes.limit_label)
-		draw_limit(layout, map, &plane);
+		draw_limit(layout, map, x, y);
 	draw_axis_x(layout->drawing, &plane.x, area, bottom ? layout->axes.x_label : "", false);
 	draw_axis_y(layout->drawing, &plane.y, area, left ? layout->axes.y_label : "", false);
 }
@@ -270,7 +264,7 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
 	}
 	if (count == 0 || !measure(&layout))
 		return chart_empty(arena, text, "the case fails at every point");
-	double top = chart_begin(arena, text, CHART_WIDTH, &layout.drawing) + 4;
+	double top = chart_begin(arena, text, &layout.drawing) + 4;
 	size_t columns = count == 4 ? 2 : count < COLUMNS_MAX ? count : COLUMNS_MAX;
 	double left = CHART_MARGIN + 52, gap_x = 44, gap_y = 26 + label_height;
 	double room = CHART_WIDTH - CHART_MARGIN - bar_room - left;

@@ -12,10 +12,6 @@
 static const double WORST_LEAST = 12;
 static const double side = 282, left = 46, top = 2;
 
-static const struct look looks[2] = {
-	{.paint = {0x0072B2, 1}, .marker = MARKER_CIRCLE, .hollow = true},
-	{.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND}};
-
 static double percent(double predicted, double measured)
 {
 	return (predicted / measured - 1) * 100;
@@ -82,7 +78,7 @@ static double add_group(struct figure *figure, struct panel *const panels[2],
 		figure_roles(figure, panels[error],
 			     (struct series){rows->measured, error ? rows->error : rows->predicted,
 					     rows->count, rows->hints},
-			     rows->test, group ? own : looks, labels);
+			     rows->test, group ? own : role_looks, labels);
 	for (size_t i = 0; i < rows->count; i++) { /* both axes have the same range */
 		range_include(&panels[0]->x, fmin(rows->measured[i], rows->predicted[i].low));
 		range_include(&panels[0]->x, fmax(rows->measured[i], rows->predicted[i].high));

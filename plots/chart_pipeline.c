@@ -8,6 +8,7 @@
 
 #include "plots/chart_spans.h"
 #include "sim/base/arena.h"
+#include "sim/base/table.h"
 #include "sim/engine/trace.h"
 
 enum { PASS_COUNT = 3, KIND_COUNT = 15 };
@@ -61,15 +62,11 @@ static size_t kind_of(const char *name)
 /* Returns the track of the kernels of the GPU that has the track `waits`, or SIZE_MAX. */
 static size_t kernel_track(const struct trace *trace, size_t waits)
 {
-	static const char end[] = "/stream 0";
 	const char *group = trace_track_group(trace, waits);
-	for (size_t i = 0; i < trace_track_count(trace); i++) {
-		const char *name = trace_track_name(trace, i);
-		size_t length = strlen(name);
-		if (length > strlen(end) && strcmp(name + length - strlen(end), end) == 0 &&
+	for (size_t i = 0; i < trace_track_count(trace); i++)
+		if (ends_in(trace_track_name(trace, i), "/stream 0") &&
 		    strcmp(trace_track_group(trace, i), group) == 0)
 			return i;
-	}
 	return SIZE_MAX;
 }
 

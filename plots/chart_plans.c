@@ -8,9 +8,6 @@
 
 static const double plot_height = 300, giga = 1e9, left = 50;
 
-static const struct look looks[2] = {
-	{.paint = {0x0072B2, 1}, .marker = MARKER_CIRCLE, .hollow = true},
-	{.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND}};
 static const char *const names[2] = {"other simulated plans", "best plans"};
 
 struct drawing *chart_plans(struct arena *arena, struct chart_text text, const char *unit,
@@ -33,7 +30,7 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 		hints[i] = arena_printf(arena, "%s GB: %s %s", number_format(arena, 6, x[i]),
 					interval_text(arena, &y[i]), unit);
 	}
-	figure_roles(&figure, panel, (struct series){x, y, count, hints}, best, looks, names);
+	figure_roles(&figure, panel, (struct series){x, y, count, hints}, best, role_looks, names);
 	figure_reference(&figure, panel, LAYER_UPRIGHT, "memory of a GPU",
 			 (struct look){.paint = ink_alarm, .dash = DASH_SHORT},
 			 gpu_memory_B / giga);

@@ -122,7 +122,7 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 		return chart_empty(arena, text, "there are no cases to compare");
 	struct bars_layout layout = {.arena = arena};
 	set_columns(&layout, bars, count);
-	double y = draw_head(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 22;
+	double y = draw_head(&layout, chart_begin(arena, text, &layout.drawing)) + 22;
 	layout.area.y = y;
 	layout.area.height = row_height * (double)count;
 	draw_axis_x(layout.drawing, &layout.axis, layout.area,

@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/num.h"
 
 static const double row_height = 16, row_gap = 3, group_gap = 8;
 /* in points: widths of spans that are drawn by themselves, of a bubble of passes, and of a block */
@@ -50,11 +51,8 @@ static bool is_pass(const struct spans_layout *layout, size_t kind)
 static int by_start(const void *a, const void *b)
 {
 	const struct chart_span *x = a, *y = b;
-	if (x->from != y->from || x->to != y->to)
-		return x->from != y->from ? (x->from > y->from) - (x->from < y->from)
-					  : (x->to > y->to) - (x->to < y->to);
-	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
-				  : strcmp(x->name, y->name);
+	int then = ORDER_THEN(x->kind, y->kind, strcmp(x->name, y->name));
+	return ORDER_THEN(x->from, y->from, ORDER_THEN(x->to, y->to, then));
 }
 
 struct joining { /* the blocks of a row, and the run that comes after them */
@@ -285,7 +283,7 @@ struct drawing *spans_draw(struct arena *arena, struct chart_text text,
 {
 	struct spans_layout layout = {.arena = arena, .chart = chart, .axis = {.high = chart->end}};
 	double *tops = ARENA_ARRAY(arena, chart->row_count, double);
-	double y = chart_begin(arena, text, CHART_WIDTH, &layout.drawing);
+	double y = chart_begin(arena, text, &layout.drawing);
 	layout.area.y = draw_legend(chart, legend_begin(layout.drawing, y));
 	y = place_rows(&layout, layout.area.y, tops);
 	layout.area.height = y - layout.area.y;
@@ -296,11 +294,10 @@ struct drawing *spans_draw(struct arena *arena, struct chart_text text,
 		draw_row(&layout, &chart->rows[i], tops[i]);
 	}
 	y += 30;
-	const char *const notes[] = {chart->note,
-				     layout.mixed ? "Where spans are too narrow to be seen, "
-						    "colours share the height as the spans "
-						    "share the time."
-						  : NULL};
+	const char *const notes[] = {
+		chart->note, layout.mixed ? "Where spans are too narrow to be seen, colours share "
+					    "the height as the spans share the time."
+					  : NULL};
 	for (int i = 0; i < 2; i++)
 		if (notes[i]) {
 			draw_text(layout.drawing, CHART_MARGIN, y + 6, FONT_SMALL, ANCHOR_START,

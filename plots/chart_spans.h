@@ -4,8 +4,7 @@
  * Thousands of spans become few shapes. Where spans of a row overlap, the shortest is in front (a
  * wait inside a call). Spans that are too narrow to be seen are joined to a block, whose colours
  * share its height as the spans share its time. So each colour covers the same part of a row as its
- * spans take of the time.
- */
+ * spans take of the time. */
 #pragma once
 
 #include "plots/style.h"

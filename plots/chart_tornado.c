@@ -89,7 +89,7 @@ struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 	if (!view->count || !isfinite(view->value))
 		return chart_empty(arena, text, "no parameter influences the answer");
 	measure(&layout);
-	double top = chart_begin(arena, text, CHART_WIDTH, &layout.drawing);
+	double top = chart_begin(arena, text, &layout.drawing);
 	struct legend legend = legend_begin(layout.drawing, top);
 	legend_add(&legend, LEGEND_AREA, low_look, "parameter at its low end");
 	legend_add(&legend, LEGEND_AREA, high_look, "parameter at its high end");

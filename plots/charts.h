@@ -3,8 +3,7 @@
  *
  * Common style: Okabe-Ito colours together with markers, dashes or hatches (never colour alone),
  * viridis maps, ticks at 1, 2 and 5, whiskers for 90 % intervals, and a caption with the origin of
- * the numbers. Each chart has its own file.
- */
+ * the numbers. Each chart has its own file. */
 #pragma once
 
 #include "plots/canvas.h"
@@ -69,8 +68,7 @@ struct curve {
 	const double *x;
 	const struct estimate *y; /* NaN value: the case fails there */
 	size_t count;
-	/* measured values at the same x, with their intervals; NaN: none there; NULL: none at all
-	 */
+	/* measured values at the same x, with intervals; NaN: none there; NULL: none at all */
 	const struct estimate *measured;
 	const bool *test; /* whether a measured value is a test row */
 };

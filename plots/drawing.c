@@ -5,6 +5,7 @@
 #include "plots/shapes.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/table.h"
 
 struct drawing *drawing_new(struct arena *arena, double width, double height)
 {
@@ -12,11 +13,6 @@ struct drawing *drawing_new(struct arena *arena, double width, double height)
 	drawing->arena = arena;
 	drawing_resize(drawing, width, height);
 	return drawing;
-}
-
-double drawing_width(const struct drawing *drawing)
-{
-	return drawing->width;
 }
 
 void drawing_resize(struct drawing *drawing, double width, double height)
@@ -138,12 +134,10 @@ bool image_format_of(const char *path, enum image_format *format)
 {
 	static const char *const endings[] = {
 		[IMAGE_SVG] = ".svg", [IMAGE_PDF] = ".pdf", [IMAGE_PNG] = ".png"};
-	size_t length = strlen(path);
-	for (int i = IMAGE_SVG; i <= IMAGE_PNG; i++) {
-		if (length > 4 && strcmp(path + length - 4, endings[i]) == 0) {
+	for (int i = IMAGE_SVG; i <= IMAGE_PNG; i++)
+		if (strlen(path) > strlen(endings[i]) && ends_in(path, endings[i])) {
 			*format = (enum image_format)i;
 			return true;
 		}
-	}
 	return false;
 }

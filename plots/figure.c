@@ -11,6 +11,10 @@
 
 static const double strip_row = 10, strip_pad = 4, legend_gap = 8, caption_gap = 32;
 
+const struct look role_looks[2] = {
+	{.paint = {0x0072B2, 1}, .marker = MARKER_CIRCLE, .hollow = true},
+	{.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND}};
+
 /* ---- layers as data ---- */
 
 struct panel *figure_panel(struct figure *figure, struct area area, const char *x_label,
@@ -398,7 +402,7 @@ struct drawing *figure_draw(struct figure *figure, struct chart_text text, const
 	for (size_t i = 0; i < first->layers.count; i++)
 		failed += fails(first, &first->layers.items[i]);
 	double strip = failed ? strip_row * (double)failed + strip_pad : 0;
-	double y = chart_begin(figure->arena, text, CHART_WIDTH, &drawing);
+	double y = chart_begin(figure->arena, text, &drawing);
 	y = draw_legend(figure, legend_begin(drawing, y)) + legend_gap;
 	for (size_t k = 0; k < figure->panel_count; k++) {
 		struct panel *panel = &figure->panels[k];

@@ -2,8 +2,7 @@
 /* A figure: panels of layers with a legend above them. Private to plots/.
  *
  * A chart adds panels and their layers as data. figure_draw then chooses the ranges of the axes,
- * writes the legend, and draws axes, layers and caption. So a chart contains no positions.
- */
+ * writes the legend, and draws axes, layers and caption. So a chart contains no positions. */
 #pragma once
 
 #include "plots/style.h"
@@ -18,15 +17,11 @@ struct series { /* a NaN value means that the case fails there */
 	const char *const *hints; /* texts below the mouse; NULL: x and the value */
 };
 
-enum figure_layer_kind {              /* in the order of drawing */
-			 LAYER_LEVEL, /* line of reference at `value` of the y axis, if it is on the
-				       * axis
-				       */
+enum figure_layer_kind {                /* in the order of drawing */
+			 LAYER_LEVEL,   /* line at `value` of the y axis, if it is on the axis */
 			 LAYER_UPRIGHT, /* the same of the x axis */
 			 LAYER_RAY,     /* line of reference y = value * x */
-			 LAYER_LINE, /* lines with intervals as bands, and with crosses below where
-				      * y fails
-				      */
+			 LAYER_LINE, /* lines with bands of intervals, and crosses where y fails */
 			 LAYER_POINTS, /* markers with intervals as whiskers */
 };
 
@@ -68,8 +63,8 @@ struct figure_layer *figure_layer(struct figure *figure, struct panel *panel,
 /* Adds a line of reference. */
 void figure_reference(struct figure *figure, struct panel *panel, enum figure_layer_kind kind,
 		      const char *label, struct look look, double value);
-/* Adds points of fit rows and of test rows, whose look is not hollow. The legend has a role once.
- */
+extern const struct look role_looks[2]; /* of fit rows and of test rows */
+/* Adds points of fit rows and of test rows, which are not hollow. The legend has a role once. */
 void figure_roles(struct figure *figure, struct panel *panel, struct series series,
 		  const bool *test, const struct look looks[2], const char *const labels[2]);
 /* Draws the figure. If the first panel has no points, it says `empty` instead. */

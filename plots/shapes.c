@@ -73,8 +73,7 @@ static void upright_lines(const struct hatching *h)
 			(const double[]){k * HATCH_PITCH, h->top, k * HATCH_PITCH, h->bottom});
 }
 
-/* A dot is a line as long as it is wide. Dots that would cross the rectangle's edge are left out.
- */
+/* A dot is a line as long as it is wide. Dots across the rectangle's edge are left out. */
 static void dots(const struct hatching *h)
 {
 	for (double j = ceil(h->top / HATCH_STEP); j * HATCH_STEP + 1 <= h->bottom; j++)

@@ -3,8 +3,7 @@
  * canvases.
  *
  * A shape is one call of a draw_ function, kept in the order of drawing. `at` holds its numbers in
- * the order of that function's arguments. Fields that a kind does not use are zero.
- */
+ * the order of that function's arguments. Fields that a kind does not use are zero. */
 #pragma once
 
 #include "plots/canvas.h"
@@ -60,5 +59,5 @@ struct drawing {
 	VEC(struct shape) shapes;
 };
 
-/* Returns the drawing as an SVG file, in memory of the arena. */
-unsigned char *svg_image(struct arena *arena, const struct drawing *drawing, size_t *size);
+/* Writes the drawing as an SVG file. */
+void svg_write(FILE *out, const struct drawing *drawing);

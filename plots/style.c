@@ -168,7 +168,7 @@ static void draw_swatch(struct drawing *drawing, enum legend_kind kind, struct l
 
 struct legend legend_begin(struct drawing *drawing, double y)
 {
-	return (struct legend){drawing, CHART_MARGIN, y, drawing_width(drawing) - CHART_MARGIN};
+	return (struct legend){drawing, CHART_MARGIN, y, CHART_WIDTH - CHART_MARGIN};
 }
 
 void legend_add(struct legend *legend, enum legend_kind kind, struct look look, const char *label)
@@ -205,20 +205,18 @@ void draw_failure(struct drawing *drawing, double x, double y, double height, do
 		widest = fmax(widest, text_width(lines[i], FONT_SMALL, false));
 	draw_rectangle(drawing, x + stub + gap - 2, y - 5.0 * (double)count, widest + 4,
 		       10.0 * (double)count, faint(ink_paper, 0.9));
-	draw_lines(drawing, x + stub + gap, y, FONT_SMALL, ANCHOR_START, ink_alarm, false, lines,
-		   count);
+	draw_lines(drawing, x + stub + gap, y, FONT_SMALL, ANCHOR_START, ink_alarm, lines, count);
 }
 
 /* ---- title and caption ---- */
 
-double chart_begin(struct arena *arena, struct chart_text text, double width,
-		   struct drawing **drawing)
+double chart_begin(struct arena *arena, struct chart_text text, struct drawing **drawing)
 {
 	const char *lines[2];
 	size_t count = text_wrap(arena, text.title ? text.title : "", FONT_TITLE, true,
-				 width - 2 * CHART_MARGIN, 2, lines);
+				 CHART_WIDTH - 2 * CHART_MARGIN, 2, lines);
 	double y = CHART_MARGIN;
-	*drawing = drawing_new(arena, width, CHART_WIDTH);
+	*drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	for (size_t i = 0; i < count; i++) {
 		draw_text(*drawing, CHART_MARGIN, y + 8, FONT_TITLE, ANCHOR_START, ink, true,
 			  lines[i]);
@@ -231,7 +229,7 @@ struct drawing *chart_end(struct drawing *drawing, struct chart_text text, doubl
 {
 	const char *lines[4];
 	size_t count = text_wrap(drawing->arena, text.caption ? text.caption : "", FONT_SMALL,
-				 false, drawing_width(drawing) - 2 * CHART_MARGIN, 4, lines);
+				 false, CHART_WIDTH - 2 * CHART_MARGIN, 4, lines);
 	if (count > 0)
 		y += 10;
 	for (size_t i = 0; i < count; i++) {
@@ -239,14 +237,14 @@ struct drawing *chart_end(struct drawing *drawing, struct chart_text text, doubl
 			  lines[i]);
 		y += 10;
 	}
-	drawing_resize(drawing, drawing_width(drawing), ceil(y + CHART_MARGIN - 6));
+	drawing_resize(drawing, CHART_WIDTH, ceil(y + CHART_MARGIN - 6));
 	return drawing;
 }
 
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why)
 {
 	struct drawing *drawing;
-	double y = chart_begin(arena, text, CHART_WIDTH, &drawing);
+	double y = chart_begin(arena, text, &drawing);
 	draw_rectangle(drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN, 60, ink_panel);
 	draw_text(drawing, CHART_WIDTH / 2, y + 33, FONT_TEXT, ANCHOR_MIDDLE, ink_soft, false, why);
 	return chart_end(drawing, text, y + 60);

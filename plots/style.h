@@ -44,7 +44,7 @@ extern const struct paint ink_alarm; /* failures */
 const char *text_fit(struct arena *arena, const char *text, double size, bool bold, double width);
 /* Draws lines of text; y is the middle of the block. */
 void draw_lines(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
-		struct paint fill, bool bold, const char *const *lines, size_t count);
+		struct paint fill, const char *const *lines, size_t count);
 /* Draws the label of a row to the left of x: two lines of at most width, or three smaller ones; y
  * is the middle. */
 void draw_row_label(struct drawing *drawing, double x, double y, const char *text, double width);
@@ -115,7 +115,7 @@ void range_include(struct range *range, double value);
 /* Returns the look of series 0, 1, 2 ...; colours, markers and dashes have different periods, so
  * that looks repeat late. */
 struct look series_look(size_t index);
-/* Returns the look of a part of the step time by its name, or series_look(index) for unknown names.
+/* Returns the look of a part of the step time by its name, or series_look(index) for other names.
  */
 struct look part_look(const char *name, size_t index);
 
@@ -136,8 +136,7 @@ void draw_point(struct drawing *drawing, struct look look, double x, double y, d
 /* Draws a filled area with a hatch in a darker shade of its colour. */
 void draw_area(struct drawing *drawing, double x, double y, double width, double height,
 	       struct look look);
-/* Draws parts of an area above each other, from the bottom. Part i takes shares[i] of the height.
- */
+/* Draws parts of an area from the bottom up. Part i takes shares[i] of the height. */
 void draw_shares(struct drawing *drawing, struct area area, const double *shares,
 		 const struct look *looks, size_t count);
 /* Draws a small text centred at x, y in such an area, on a plate of the area's colour that covers
@@ -151,8 +150,7 @@ void draw_whisker_y(struct drawing *drawing, double x, double y1, double y2);
 void draw_failure(struct drawing *drawing, double x, double y, double height, double width,
 		  const char *reason);
 
-double chart_begin(struct arena *arena, struct chart_text text, double width,
-		   struct drawing **drawing);
+double chart_begin(struct arena *arena, struct chart_text text, struct drawing **drawing);
 struct drawing *chart_end(struct drawing *drawing, struct chart_text text, double y);
 /* Returns the chart that replaces one without data. */
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why);

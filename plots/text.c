@@ -135,12 +135,12 @@ size_t text_wrap(struct arena *arena, const char *text, double size, bool bold, 
 }
 
 void draw_lines(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
-		struct paint fill, bool bold, const char *const *lines, size_t count)
+		struct paint fill, const char *const *lines, size_t count)
 {
 	const double pitch = size * 1.22;
 	double baseline = y + size * 0.36 - pitch * ((double)count - 1) / 2;
 	for (size_t i = 0; i < count; i++)
-		draw_text(drawing, x, baseline + pitch * (double)i, size, anchor, fill, bold,
+		draw_text(drawing, x, baseline + pitch * (double)i, size, anchor, fill, false,
 			  lines[i]);
 }
 
@@ -154,7 +154,7 @@ void draw_row_label(struct drawing *drawing, double x, double y, const char *tex
 		size = FONT_LABEL;
 		count = text_wrap(drawing->arena, text, size, false, width, MANY, lines);
 	}
-	draw_lines(drawing, x, y, size, ANCHOR_END, ink, false, lines, count);
+	draw_lines(drawing, x, y, size, ANCHOR_END, ink, lines, count);
 }
 
 static const char *superscript(struct arena *arena, int exponent)

@@ -18,8 +18,7 @@ static const struct row_outcome *row_at(const struct judging *j, size_t index)
 	return index < SIZE_MAX ? &j->rows[index] : NULL;
 }
 
-/* Returns the row that differs from row only in the claim's dimension; NULL if the grid skips it.
- */
+/* Returns the row that differs from row only in the claim's dimension; NULL: the grid skips it. */
 static const struct row_outcome *sibling(const struct judging *j, const struct row_outcome *row,
 					 size_t value)
 {

@@ -37,11 +37,10 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 	for (int i = 0; i < MEASURE_COUNT; i++)
 		if (strcmp(measures[i].name, name) == 0)
 			return (enum measure)i;
-	diag_error(
-		r->diag, cfg_origin(cfg_child(group, key)),
-		"dataset: the quantity '%s' does not exist (write throughput, tokens, tokens_gpu, "
-		"tflops_gpu, mfu, hfu, ratio, speedup, time, gain or elapsed)",
-		name);
+	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
+		   "dataset: the quantity '%s' does not exist (write throughput, tokens, "
+		   "tokens_gpu, tflops_gpu, mfu, hfu, ratio, speedup, time, gain or elapsed)",
+		   name);
 	return without;
 }
 
@@ -197,8 +196,7 @@ static void read_dataset(struct dataset_reader *r)
 	else
 		diag_error(r->diag, cfg_origin(r->node),
 			   "dataset: there is neither a table nor dimensions (write table = "
-			   "\"x.tsv\", "
-			   "or dimensions = ( { name = ...; values = ...; } ))");
+			   "\"x.tsv\", or dimensions = ( { name = ...; values = ...; } ))");
 	for (size_t i = 0; i < dataset->row_count; i++)
 		dataset->mixed =
 			dataset->mixed || dataset->rows[i].measure != dataset->rows[0].measure;

@@ -123,8 +123,7 @@ struct dataset {
 	bool what_if;         /* a grid without measurements: predictions only */
 	bool slow;            /* its rows take so long that the model errors and
 				 --leave-out-systems leave it out */
-	size_t draws; /* number of draws unless the user gives one; SIZE_MAX: not given in the file
-		       */
+	size_t draws; /* number of draws unless the user gives one; SIZE_MAX: not in the file */
 	const struct dataset_row *rows;
 	size_t row_count;
 	const struct grid_dimension *dimensions; /* used only by a grid */

@@ -29,9 +29,7 @@ static const struct claim_word *kind_of(struct dataset_reader *r, const struct c
 			return &kinds[i];
 	diag_error(r->diag, cfg_origin(node),
 		   "dataset: the kind of claim '%s' does not exist (write range, first, last, "
-		   "greater, "
-		   "rises, "
-		   "within or outgrows)",
+		   "greater, rises, within or outgrows)",
 		   name);
 	return &kinds[0];
 }

@@ -14,8 +14,7 @@ static struct grid_value plain_value(struct dataset_reader *r, const struct cfg_
 	if (!text)
 		diag_error(r->diag, cfg_origin(node),
 			   "dataset: the values of a dimension with a setting must be texts (write "
-			   "[\"1\", "
-			   "\"2\"])");
+			   "[\"1\", \"2\"])");
 	struct setting *setting = ARENA_NEW(r->arena, struct setting);
 	*setting = (struct setting){arena_printf(r->arena, "%s=%s", key, text ? text : ""),
 				    cfg_origin(node)};

@@ -4,8 +4,7 @@
  *   dataset.c        the file, its rows of `beside`, measures
  *   dataset_table.c  rows of a .tsv
  *   dataset_grid.c   combinations of dimensions
- *   dataset_claim.c  claims about either, and claims that are observations of fits
- */
+ *   dataset_claim.c  claims about either, and claims that are observations of fits */
 #pragma once
 
 #include "sim/base/vec.h"

@@ -343,13 +343,12 @@ static void factor(struct diagnosing *w)
 		for (size_t j = 0; j <= i; j++) {
 			double apart = fabs(log(d->size_B[i] / d->size_B[j])) / log(apart_ratio);
 			double noise = i == j ? w->d->noise_ratio : 0;
-			double sum = sigma[i] * sigma[j] *
-					     (common_share + (1 - common_share) * exp(-apart)) +
-				     noise * noise;
-			for (size_t k = 0; k < j; k++)
-				sum -= root[i * n + k] * root[j * n + k];
-			root[i * n + j] = i == j ? sqrt(fmax(sum, 1e-12)) : sum / root[j * n + j];
+			root[i * n + j] =
+				sigma[i] * sigma[j] *
+					(common_share + (1 - common_share) * exp(-apart)) +
+				noise * noise;
 		}
+	num_cholesky(root, n, 1e-12);
 }
 
 /* Returns the squared distance of the measured curve from a suspect's. */

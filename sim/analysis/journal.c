@@ -95,11 +95,10 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 			differs = arena_printf(o->arena, "%s%s%s", differs, *differs ? " and " : "",
 					       part->what);
 	}
-	return refuse(o,
-		      arena_printf(o->arena,
-				   "the file is the journal of another sweep, because %s changed "
-				   "(remove it to start again, or write another -o)",
-				   *differs ? differs : "the points"));
+	return refuse(o, arena_printf(o->arena,
+				      "the file is the journal of another sweep, because %s "
+				      "changed (remove it to start again, or write another -o)",
+				      *differs ? differs : "the points"));
 }
 
 /* Passes complete lines to the reader, one at a time. *end_B is the end of the last one. */

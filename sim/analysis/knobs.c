@@ -96,22 +96,21 @@ static const char *name_of(struct arena *arena, const struct cfg_resolution *res
 			    name + before + 1);
 }
 
-/* Collects the parameters that `takes` accepts into knobs. */
-static struct knobs collect(struct arena *arena, const struct cfg_resolution *resolution,
-			    bool (*takes)(const struct cfg_param *param))
+struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario)
 {
+	const struct cfg_resolution *resolution = scenario->resolution;
 	size_t count = cfg_param_count(resolution);
 	struct knob *items = ARENA_ARRAY(arena, count + 1, struct knob);
 	bool *seen = ARENA_ARRAY(arena, count + 1, bool);
 	struct knobs knobs = {.items = items};
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_param *first = cfg_param_at(resolution, i);
-		if (seen[i] || !takes(first))
+		if (seen[i] || !is_scalable(first))
 			continue;
 		VEC(const struct cfg_param *) members = {0};
 		for (size_t k = i; k < count; k++) {
 			const struct cfg_param *param = cfg_param_at(resolution, k);
-			if (seen[k] || !takes(param) || !same_knob(first, param))
+			if (seen[k] || !is_scalable(param) || !same_knob(first, param))
 				continue;
 			seen[k] = true;
 			*VEC_PUSH(arena, &members) = param;
@@ -135,9 +134,4 @@ struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenari
 		items[i] = (struct knob){name, unknown->params, unknown->count};
 	}
 	return (struct knobs){items, unknowns->count, unknowns->param_count, unknowns};
-}
-
-struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario)
-{
-	return collect(arena, scenario->resolution, is_scalable);
 }

@@ -56,25 +56,18 @@ static const struct setting *find_setting(const struct case_request *request, co
 	return NULL;
 }
 
-/* Reads the case with sizes that are always possible, and with the further settings. */
-static const struct scenario *read_with(struct search *s, const char *const *texts, size_t count)
+/* Reads the case with sizes that are always possible, and with a further setting. */
+static const struct scenario *read_with(struct search *s, const char *text)
 {
 	static const char *const sizes[] = {
 		"plan.tp=1", "plan.pp=1",     "plan.cp=1",          "plan.ep=1",
 		"plan.dp=0", "plan.chunks=1", "plan.micro_batch=1", "plan.schedule=auto"};
 	enum { SIZES = sizeof sizes / sizeof sizes[0] };
-	struct case_request request = s->request->input.request;
-	struct setting *all =
-		ARENA_ARRAY(s->arena, request.setting_count + SIZES + count, struct setting);
-	size_t at = request.setting_count;
-	if (at)
-		memcpy(all, request.settings, at * sizeof *all);
-	for (size_t i = 0; i < SIZES; i++)
-		all[at++] = (struct setting){sizes[i], {"--plan", 0}};
-	for (size_t i = 0; i < count; i++)
-		all[at++] = (struct setting){texts[i], {"--plan", 0}};
-	request.settings = all;
-	request.setting_count = at;
+	struct setting more[SIZES + 1];
+	for (size_t i = 0; i <= SIZES; i++)
+		more[i] = (struct setting){i < SIZES ? sizes[i] : text, {"--plan", 0}};
+	const struct case_request request =
+		request_with(s->arena, &s->request->input.request, more, SIZES + 1);
 	return case_read(s->arena, s->diag, &request);
 }
 
@@ -115,10 +108,8 @@ static void measure_machine(struct search *s)
  * there. */
 static bool read_case(struct search *s)
 {
-	static const char *const any_batch[] = {"plan.global_batch=0"}, *const one_gpu[] = {
-										"case.gpus=1"};
-	s->scenario = read_with(s, any_batch, 1);
-	const struct scenario *one = s->scenario ? read_with(s, one_gpu, 1) : NULL;
+	s->scenario = read_with(s, "plan.global_batch=0");
+	const struct scenario *one = s->scenario ? read_with(s, "case.gpus=1") : NULL;
 	if (!one)
 		return false;
 	s->job = &s->scenario->jobs[0];
@@ -202,11 +193,10 @@ static bool choose_values(struct search *s)
 	for (size_t i = 0; i < request->axis_count && s->axis_count < KEYS_MAX / 2; i++) {
 		s->axes[s->axis_count++] = request->axes[i];
 		if (strncmp(request->axes[i].key, "plan.", 5) != 0)
-			diag_error(
-				s->diag, (struct origin){"--vary", 0},
-				"'%s' is not a key of a plan (write plan.cp=1,2, for example, or "
-				"`farwire sweep` for other parameters)",
-				request->axes[i].key);
+			diag_error(s->diag, (struct origin){"--vary", 0},
+				   "'%s' is not a key of a plan (write plan.cp=1,2, for example, "
+				   "or `farwire sweep` for other parameters)",
+				   request->axes[i].key);
 	}
 	add_key(s, "tp", powers(s->arena, job_machine_gpus(s->scenario, s->job)));
 	add_key(s, "pp", stages(s));
@@ -468,21 +458,6 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 static const struct setting first_step[FIRST_STEP] = {{"case.steps=1", {"farwire plan", 0}},
 						      {"case.steps_warmup=0", {"farwire plan", 0}}};
 
-static void simulate_first_step(struct search *s, struct analysis_input *input)
-{
-	struct case_request *request = &input->request;
-	size_t count = request->setting_count;
-	struct setting *all = ARENA_ARRAY(s->arena, count + FIRST_STEP, struct setting);
-	input->options.draws_count = 0;
-	if (!s->takes_first_step)
-		return;
-	if (request->settings)
-		memcpy(all, request->settings, count * sizeof *all);
-	memcpy(all + count, first_step, sizeof first_step);
-	request->settings = all;
-	request->setting_count = count + FIRST_STEP;
-}
-
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
 				    bool best, const struct ending *ending, const char **refused,
 				    struct sweep_fault *fault)
@@ -500,7 +475,10 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 					.list = &list,
 					.journal = best ? NULL : s->request->journal};
 	if (!best)
-		simulate_first_step(s, &request.input);
+		request.input.options.draws_count = 0;
+	if (!best && s->takes_first_step)
+		request.input.request =
+			request_with(s->arena, &request.input.request, first_step, FIRST_STEP);
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	request.input.options.watch = (struct watch){plan_meter_draw, &s->meter};
 	request.input.options.draw_settings = first_step;

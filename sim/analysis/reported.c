@@ -149,11 +149,10 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 	while (length && text[length - 1] == ' ')
 		length--;
 	if (!length || sign[1] != '=')
-		return diag_error(
-			diag, origin,
-			"'%s' is not a target (write a result, >= or <=, and a value, such as "
-			"'ratio>=0.95' or 'step<=250 ms')",
-			text);
+		return diag_error(diag, origin,
+				  "'%s' is not a target (write a result, >= or <=, and a value, "
+				  "such as 'ratio>=0.95' or 'step<=250 ms')",
+				  text);
 	const char *name = arena_printf(arena, "%.*s", (int)length, text), *value = sign + 2;
 	*target = (struct target){.at_least = *sign == '>'};
 	target->reported = reported_find(arena, diag, origin, reporting, name);

@@ -40,8 +40,7 @@ struct sensitivity {
 	const struct swing *swings;
 	size_t swing_count;    /* 0: nothing is uncertain, or no parameter matches a key */
 	const char *unmatched; /* the first key that matches no parameter; NULL: none */
-	size_t moving_count;   /* the first swings, which change the answer by more than a millionth
-				*/
+	size_t moving_count;   /* the first swings, which change the answer by over a millionth */
 	size_t runs;
 };
 /* Returns NULL after errors in diag or after a broken invariant, which *broken describes. */

@@ -93,16 +93,14 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 	const struct cfg_param *param = NULL; /* first parameter that matches */
 	if (!*key || strchr(key, '=')) {
 		diag_error(diag, origin,
-			   "'%s' is not the key of a parameter (write case.batch, for "
-			   "example)",
+			   "'%s' is not the key of a parameter (write case.batch, for example)",
 			   key);
 		return NULL;
 	}
 	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
 		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
 			param = cfg_param_at(scenario->resolution, i);
-	if (!param) { /* reading the key as a setting reports an error that suggests a similar key
-		       */
+	if (!param) { /* reading the key as a setting reports an error with a similar key */
 		const struct setting one = {arena_printf(arena, "%s=1", key), origin};
 		const struct case_request with = request_with(arena, request, &one, 1);
 		if (case_read(arena, diag, &with))

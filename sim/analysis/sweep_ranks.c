@@ -158,8 +158,7 @@ void sweep_help(struct diag *diag, const struct sweep_request *request)
 	}
 	struct helping h = {.ranks = request->ranks, .task = &task, .diag = diag};
 	pthread_mutex_init(&h.lock, NULL);
-	/* Each worker asks rank 0 until no point is left, also one that had no thread of its own.
-	 */
+	/* Each worker asks rank 0 until no point is left, also one without an own thread. */
 	parallel_each(jobs, jobs, help_worker, &h);
 	pthread_mutex_destroy(&h.lock);
 	arena_free(arena);

@@ -245,3 +245,15 @@ double num_quantile(double *values, size_t count, double q)
 		return values[count - 1];
 	return values[below] + (at - (double)below) * (values[below + 1] - values[below]);
 }
+
+void num_cholesky(double *matrix, size_t n, double least)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j <= i; j++) {
+			double sum = matrix[i * n + j];
+			for (size_t k = 0; k < j; k++)
+				sum -= matrix[i * n + k] * matrix[j * n + k];
+			matrix[i * n + j] =
+				i == j ? sqrt(fmax(sum, least)) : sum / matrix[j * n + j];
+		}
+}

@@ -52,3 +52,7 @@ bool num_root(double (*f)(double x, void *ctx), void *ctx, double low, double hi
 /* Returns the q-quantile (q in 0..1) of values[count] by linear interpolation of the order
  * statistics (type 7 of Hyndman and Fan). Sorts values in place. */
 double num_quantile(double *values, size_t count, double q);
+
+/* Replaces the lower triangle of a covariance matrix[n * n] by its Cholesky factor. Squares of
+ * pivots below `least`, which rounding can cause, are raised to it. */
+void num_cholesky(double *matrix, size_t n, double least);

@@ -14,6 +14,12 @@ enum { LAST_WIDTH_LEAST = 30 };
 /* A first column that takes more than this part of the line is not repeated below. */
 enum { FIRST_PART = 3 };
 
+bool ends_in(const char *text, const char *ending)
+{
+	size_t length = strlen(text), tail = strlen(ending);
+	return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
 const char *text_visible(struct arena *arena, const char *text)
 {
 	size_t size_B = 0, used = 0;

@@ -38,6 +38,8 @@ struct table { /* other files only read it */
 /* Returns the text with its invisible characters (utf8.h) as "\u202e". Bytes that are not UTF-8 and
  * control characters become "\xff" and "\x1b". */
 const char *text_visible(struct arena *arena, const char *text);
+/* Returns true if the text ends in `ending`. */
+bool ends_in(const char *text, const char *ending);
 
 /* Writes text and breaks lines of more than width characters between words. Further lines have two
  * more blanks at their beginning. */

@@ -32,8 +32,7 @@ static bool has_no_effect(struct case_request without, const struct prediction *
 					      .baselines = options->baselines};
 	const char *broken;
 	without.watch = NULL;
-	/* A run that needs many more events is not the same. Baselines may need more than the run.
-	 */
+	/* A run with many more events is not the same. Baselines may need more than the run. */
 	without.events_max = 4 * (uint64_t)EFFECTS_EVENTS_MAX;
 	const struct prediction *other =
 		predict_case(scratch, diag_new(scratch), &without, &trial, &broken);

@@ -5,8 +5,7 @@
  * may not fit the job, a link may carry nothing, or memory may be large enough anyway. No list of
  * such places would be complete. So each setting is tried: the case runs again without it, and
  * if every number is the same to the last bit, the setting had no effect. A setting that
- * repeats the value that the case would have anyway is not named.
- */
+ * repeats the value that the case would have anyway is not named. */
 #pragma once
 
 #include "sim/predict/predict.h"

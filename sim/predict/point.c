@@ -15,8 +15,7 @@
  *           + evaluations + checkpoints + end
  *
  * An evaluation takes for each batch the kernels of a forward pass, or the slowest stage of the
- * input pipeline if that is longer. One checkpoint is simulated, and all take the same time.
- */
+ * input pipeline if that is longer. One checkpoint is simulated, and all take the same time. */
 
 struct parts {
 	struct breakdown_part parts[BREAKDOWN_MAX];

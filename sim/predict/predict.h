@@ -45,8 +45,7 @@ struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
-	double elapsed_s; /* time from launch to end of the job; NaN: the case does not ask for it
-			   */
+	double elapsed_s;               /* time from launch to end of the job; NaN: not asked for */
 	struct serving_answers serving; /* of a replica's service; NaN for other jobs */
 };
 /* A point of a job that has failed. */

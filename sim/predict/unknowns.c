@@ -47,8 +47,7 @@ static void add(struct arena *arena, struct unknowns *unknowns, const struct sce
 	}
 }
 
-/* Returns the index of the parameter among the first `count` unknowns; SIZE_MAX: it is not there.
- */
+/* Returns the index of the parameter among the first `count` unknowns; SIZE_MAX: none. */
 static size_t find(const struct unknowns *unknowns, size_t count, const char *path)
 {
 	for (size_t i = 0; i < count; i++)
@@ -56,19 +55,6 @@ static size_t find(const struct unknowns *unknowns, size_t count, const char *pa
 			if (strcmp(unknowns->items[i].params[k]->path, path) == 0)
 				return i;
 	return SIZE_MAX;
-}
-
-/* Replaces the correlation matrix by its Cholesky factor. */
-static void take_root(double *matrix, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j <= i; j++) {
-			double sum = matrix[i * n + j];
-			for (size_t k = 0; k < j; k++)
-				sum -= matrix[i * n + k] * matrix[j * n + k];
-			matrix[i * n + j] =
-				i == j ? sqrt(fmax(sum, PIVOT_LEAST)) : sum / matrix[j * n + j];
-		}
 }
 
 static void correlate(struct arena *arena, struct unknowns *unknowns)
@@ -86,7 +72,7 @@ static void correlate(struct arena *arena, struct unknowns *unknowns)
 			unknowns->root[j * n + i] = param->correlations[k].ratio;
 		}
 	}
-	take_root(unknowns->root, n);
+	num_cholesky(unknowns->root, n, PIVOT_LEAST);
 }
 
 struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario)

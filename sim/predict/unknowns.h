@@ -21,8 +21,7 @@ struct unknowns {
 	struct unknown *items; /* unknowns with intervals of their own, then those with priors */
 	size_t count, own_count;
 	size_t param_count; /* number of parameters in all items */
-	double *root; /* own_count^2 elements: Cholesky factor of the correlations, lower triangle
-		       */
+	double *root;       /* own_count^2 elements: lower Cholesky factor of the correlations */
 };
 
 /* Returns the approximate standard deviation towards the high end, on the scale of the row.

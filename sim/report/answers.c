@@ -275,11 +275,10 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 		arena, "Best plans of %s: %zu are possible, %zu fit, %zu can win", search->name,
 		search->possible_count, search->fitting_count, search->needed_count);
 	if (search->fitting_count == 0)
-		title = arena_printf(
-			arena,
-			"No plan of %s fits into the memory of a GPU: %zu are possible, "
-			"and these need least",
-			search->name, search->possible_count);
+		title = arena_printf(arena,
+				     "No plan of %s fits into the memory of a GPU: %zu are "
+				     "possible, and these need least",
+				     search->name, search->possible_count);
 	if (search->refused)
 		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
 				     search->refused_count, search->refused);

@@ -2,8 +2,7 @@
 /* Tables of predictions for `compare`, `sweep` and `scale`.
  *
  * Each prediction is a row. The answers depend on the kind of the prediction: clients of a GPU, a
- * training job, or a collective. So a table shows the columns that any of its predictions has.
- */
+ * training job, or a collective. So a table shows the columns that any of its predictions has. */
 #pragma once
 
 #include "sim/analysis/dataset.h"

@@ -79,12 +79,11 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 		if (series->held_out_count == 0)
 			continue;
 		slot = VEC_PUSH(arena, &list);
-		*slot = arena_printf(arena,
-				     "%s: median error of %.2f %% on %zu held-out points "
-				     "(allowed: %.0f %%)%s",
-				     series->label, 100 * series->held_out_ratio,
-				     series->held_out_count, 100 * series->limit_ratio,
-				     series->holds ? "" : ": gate FAILED");
+		*slot = arena_printf(
+			arena,
+			"%s: median error of %.2f %% on %zu held-out points (allowed: %.0f %%)%s",
+			series->label, 100 * series->held_out_ratio, series->held_out_count,
+			100 * series->limit_ratio, series->holds ? "" : ": gate FAILED");
 		if (isnan(series->geomean_ratio))
 			continue;
 		*slot = arena_printf(arena, "%s; in the geometric mean %.2f %%", *slot,
@@ -104,10 +103,9 @@ static const double DECADES_MOST = 100;
 static const char *x_label(struct arena *arena, const char *x_name)
 {
 	char *words = arena_strdup(arena, x_name);
-	size_t length = strlen(words);
-	bool bytes = length > 2 && strcmp(words + length - 2, "_B") == 0;
+	bool bytes = ends_in(words, "_B");
 	if (bytes)
-		words[length - 2] = '\0';
+		words[strlen(words) - 2] = '\0';
 	for (char *at = words; *at; at++)
 		if (*at == '_')
 			*at = ' ';
@@ -117,12 +115,11 @@ static const char *x_label(struct arena *arena, const char *x_name)
 static const char *caption_of(struct arena *arena, const struct calibration *calibration)
 {
 	const struct recording *recording = calibration->recording;
-	return arena_printf(
-		arena,
-		"%s, %s, %s: %zu passes; whiskers: 95 %% intervals of the passes' medians; test "
-		"rows are held out from the fit; recording %.12s",
-		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
-		recording->pass_count, recording->hash);
+	return arena_printf(arena,
+			    "%s, %s, %s: %zu passes; whiskers: 95 %% intervals of the passes' "
+			    "medians; test rows are held out from the fit; recording %.12s",
+			    recording->gpu ? recording->gpu : recording->cpu, recording->tool,
+			    recording->date, recording->pass_count, recording->hash);
 }
 
 /* Draws the fitted line and the measured points. */
@@ -342,11 +339,11 @@ struct streams report_calibration(struct report *report, const struct calibratio
 					       "simulator's defaults there.",
 					       unfitted)
 				: "");
-	report_add(report, BLOCK_TEXT,
-		   "%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording "
-		   "%.16s.",
-		   recording->sample_count, recording->pass_count, recording->date,
-		   recording->outlier_count, drift, recording->hash);
+	report_add(
+		report, BLOCK_TEXT,
+		"%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording %.16s.",
+		recording->sample_count, recording->pass_count, recording->date,
+		recording->outlier_count, drift, recording->hash);
 	add_parameters(report, calibration);
 	for (size_t i = 0; i < calibration->left_out.count; i++)
 		report_add(report, BLOCK_TEXT, "Not fitted: %s: %s.",

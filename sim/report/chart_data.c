@@ -24,26 +24,32 @@ static struct estimate throughput_of(const struct prediction *prediction)
 	return prediction->ok ? prediction->throughput : ESTIMATE_NONE;
 }
 
-struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
-					 const struct prediction *const *predictions, size_t count,
-					 struct measured measured)
+/* Returns the sizes of messages, or the numbers of GPUs. */
+static const double *keys_of(struct arena *arena, const struct prediction_line *line)
 {
-	struct scaling_curve curve = {.label = label,
-				      .unit = throughput_unit(predictions, count),
+	double *gpus = ARENA_ARRAY(arena, line->count + 1, double);
+	for (size_t i = 0; i < line->count; i++)
+		gpus[i] = (double)line->predictions[i]->gpu_count;
+	return line->sizes_B ? line->sizes_B : gpus;
+}
+
+struct scaling_curve chart_scaling_curve(struct arena *arena, const struct prediction_line *line)
+{
+	size_t count = line->count;
+	struct scaling_curve curve = {.label = line->label,
+				      .unit = throughput_unit(line->predictions, count),
 				      .alone = NAN,
 				      .measured_alone = NAN,
 				      .count = count};
 	struct scaling_point *points = ARENA_ARRAY(arena, count + 1, struct scaling_point);
-	double *gpus = ARENA_ARRAY(arena, count + 1, double);
-	for (size_t i = 0; i < count; i++)
-		gpus[i] = (double)predictions[i]->gpu_count;
+	const double *gpus = keys_of(arena, line);
 	const size_t *order = order_rising(arena, gpus, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct prediction *p = predictions[order[i]];
-		double value = measured.values ? measured.values[order[i]] : NAN;
+		const struct prediction *p = line->predictions[order[i]];
+		double value = line->measured ? line->measured[order[i]] : NAN;
 		points[i] = (struct scaling_point){gpus[order[i]], throughput_of(p),
 						   p->ok ? p->ratio : ESTIMATE_NONE, value,
-						   measured.test && measured.test[order[i]]};
+						   line->test && line->test[order[i]]};
 		if (p->ok && !isfinite(curve.alone) && p->speedup.value > 0)
 			curve.alone = p->throughput.value / p->speedup.value;
 		if (p->gpu_count == 1 && isfinite(value))
@@ -53,29 +59,44 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 	return curve;
 }
 
-const struct chart_axes bandwidth_axes = {.x_label = "message size",
-					  .y_label = "bus bandwidth (GB/s)",
-					  .x_log = true,
-					  .y_log = true,
-					  .x_sizes = true};
-
-struct curve chart_bandwidth_curve(struct arena *arena, const char *label,
-				   const struct prediction *const *predictions,
-				   const double *sizes_B, size_t count, struct measured measured)
+struct curve chart_bandwidth_curve(struct arena *arena, const struct prediction_line *line)
 {
+	size_t count = line->count;
 	double *x = ARENA_ARRAY(arena, count + 1, double);
 	struct estimate *y = ARENA_ARRAY(arena, count + 1, struct estimate);
 	struct estimate *points = ARENA_ARRAY(arena, count + 1, struct estimate);
 	bool *test = ARENA_ARRAY(arena, count + 1, bool);
-	const size_t *order = order_rising(arena, sizes_B, count);
+	const double *keys = keys_of(arena, line);
+	const size_t *order = order_rising(arena, keys, count);
 	for (size_t i = 0; i < count; i++) {
 		size_t k = order[i];
-		x[i] = sizes_B[k];
-		y[i] = estimate_scaled(throughput_of(predictions[k]), 1e-9);
-		points[i] = estimate_exact(measured.values ? measured.values[k] * 1e-9 : NAN);
-		test[i] = measured.test && measured.test[k];
+		x[i] = keys[k];
+		y[i] = estimate_scaled(throughput_of(line->predictions[k]), 1e-9);
+		points[i] = estimate_exact(line->measured ? line->measured[k] * 1e-9 : NAN);
+		test[i] = line->test && line->test[k];
 	}
-	return (struct curve){label, x, y, count, measured.values ? points : NULL, test};
+	return (struct curve){line->label, x, y, count, line->measured ? points : NULL, test};
+}
+
+struct drawing *chart_lines(struct arena *arena, struct chart_text text,
+			    const struct prediction_line *lines, size_t count)
+{
+	bool sizes = lines[0].sizes_B;
+	bool jobs = prediction_kinds(lines[0].predictions, lines[0].count) == PREDICTION_TRAINING;
+	const struct chart_axes axes = {.x_label = sizes ? "message size" : "number of GPUs",
+					.y_label = "bus bandwidth (GB/s)",
+					.x_log = true,
+					.y_log = sizes,
+					.x_sizes = sizes};
+	struct scaling_curve *scaling = ARENA_ARRAY(arena, count, struct scaling_curve);
+	struct curve *bandwidth = ARENA_ARRAY(arena, count, struct curve);
+	for (size_t i = 0; i < count; i++)
+		if (jobs)
+			scaling[i] = chart_scaling_curve(arena, &lines[i]);
+		else
+			bandwidth[i] = chart_bandwidth_curve(arena, &lines[i]);
+	return jobs ? chart_scaling(arena, text, scaling, count)
+		    : chart_curves(arena, text, axes, bandwidth, count);
 }
 
 struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const *predictions,

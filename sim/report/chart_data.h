@@ -7,22 +7,24 @@
 /* Returns the indices by rising key. Equal keys keep their order; keys may be NULL. */
 size_t *order_rising(struct arena *arena, const double *keys, size_t count);
 
-/* Measurements of the same cases; both pointers are NULL if there are none. */
-struct measured {
-	const double *values; /* throughput; NaN for no measurement */
-	const bool *test;     /* whether each value is a test row */
+/* A job on different numbers of GPUs, or a collective with messages of different sizes, in any
+ * order. */
+struct prediction_line {
+	const char *label;
+	const struct prediction *const *predictions;
+	size_t count;
+	const double *sizes_B;  /* of a collective's messages; NULL: the number of GPUs varies */
+	const double *measured; /* throughputs, NaN for no measurement; NULL: none at all */
+	const bool *test;       /* whether each measurement is a test row; NULL: none is */
 };
-
-/* Jobs on different numbers of GPUs, in any order. */
-struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
-					 const struct prediction *const *predictions, size_t count,
-					 struct measured measured);
-/* A collective with messages of different sizes, in any order: bus bandwidth over the size, for
- * chart_curves with these axes. */
-extern const struct chart_axes bandwidth_axes;
-struct curve chart_bandwidth_curve(struct arena *arena, const char *label,
-				   const struct prediction *const *predictions,
-				   const double *sizes_B, size_t count, struct measured measured);
+/* Draws jobs as scaling curves, or collectives as curves of bus bandwidth over the size or over the
+ * number of GPUs. All lines are of one sort. */
+struct drawing *chart_lines(struct arena *arena, struct chart_text text,
+			    const struct prediction_line *lines, size_t count);
+/* exported: tests check the order and the numbers of one line */
+struct scaling_curve chart_scaling_curve(struct arena *arena, const struct prediction_line *line);
+/* exported: tests check the order and the numbers of one line */
+struct curve chart_bandwidth_curve(struct arena *arena, const struct prediction_line *line);
 /* Returns a bar for the ratio of each case: to local, or scaling efficiency. For collectives it is
  * the bus bandwidth relative to the first case. */
 struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const *predictions,

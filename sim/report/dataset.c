@@ -170,13 +170,11 @@ static void report_what_if(const struct dataset_part *part)
 {
 	report_answer(part->report, false, "There are no measurements of these combinations. %s",
 		      part_ranges(part));
-	rows_of_grid(
-		part,
-		part_kinds(part) == PREDICTION_TRAINING
-			? "The prediction for every combination. Scaling efficiency is relative "
-			  "to ideal linear scaling. Exposed communication and input wait are "
-			  "parts of the step time"
-			: "The prediction for every combination");
+	rows_of_grid(part, part_kinds(part) == PREDICTION_TRAINING
+				   ? "The prediction for every combination. Scaling efficiency is "
+				     "relative to ideal linear scaling. Exposed communication and "
+				     "input wait are parts of the step time"
+				   : "The prediction for every combination");
 }
 
 /* ---- claims ---- */
@@ -213,11 +211,10 @@ static void part_figures(const struct dataset_part *part)
 		struct drawing *drawing =
 			dataset_parity(part->arena, NULL, caption, &part->outcome, 1, measure);
 		if (drawing)
-			report_figure(
-				part->report, drawing,
-				"Prediction of each row over its measurement. Points on the "
-				"diagonal have no error; the other lines mark errors of 5 and "
-				"10 %%. The numbers are in the table above.");
+			report_figure(part->report, drawing,
+				      "Prediction of each row over its measurement. Points on the "
+				      "diagonal have no error; the other lines mark errors of 5 "
+				      "and 10 %%. The numbers are in the table above.");
 	}
 }
 
@@ -350,27 +347,26 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 		*VEC_PUSH(report->arena, &report->outcomes) = outcome;
 		answer(&part);
 		if (part_is_grid(&part))
-			rows_of_grid(&part,
-				     arena_printf(report->arena,
-						  "%s for every combination. Source of the "
-						  "claims: %s",
-						  part.dataset->ratio
-							  ? "Throughput relative to the local GPU"
-							  : "Predictions",
-						  part.dataset->source));
+			rows_of_grid(
+				&part,
+				arena_printf(report->arena,
+					     "%s for every combination. Source of the claims: %s",
+					     part.dataset->ratio
+						     ? "Throughput relative to the local GPU"
+						     : "Predictions",
+					     part.dataset->source));
 		else
 			rows_of_table(&part);
 	}
 	if (caption.draws < report->request->caption.draws)
-		report_add(
-			report, BLOCK_TEXT, "%s",
-			caption.draws == 0
-				? "There are no intervals, because these rows take long; --draws "
-				  "adds them."
-				: arena_printf(report->arena,
-					       "Intervals are from only %zu draws, because these "
-					       "rows take long; --draws sets the number.",
-					       caption.draws));
+		report_add(report, BLOCK_TEXT, "%s",
+			   caption.draws == 0
+				   ? "There are no intervals, because these rows take long; "
+				     "--draws adds them."
+				   : arena_printf(report->arena,
+						  "Intervals are from only %zu draws, because "
+						  "these rows take long; --draws sets the number.",
+						  caption.draws));
 	if (part.dataset->claim_count)
 		claims(&part);
 	part_figures(&part);

@@ -195,22 +195,16 @@ static line_vec lines_of(struct arena *arena, const struct dataset_outcome *outc
 static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 				  const struct row_line *lines, size_t count)
 {
-	struct scaling_curve *scaling = ARENA_ARRAY(arena, count, struct scaling_curve);
-	struct curve *bandwidth = ARENA_ARRAY(arena, count, struct curve);
-	for (size_t i = 0; i < count; i++) {
-		const struct row_line *line = &lines[i];
-		const struct measured measured = {line->measured.items, line->test.items};
-		if (line->collective)
-			bandwidth[i] = chart_bandwidth_curve(
-				arena, line->label, line->predictions.items, line->sizes_B.items,
-				line->predictions.count, measured);
-		else
-			scaling[i] =
-				chart_scaling_curve(arena, line->label, line->predictions.items,
-						    line->predictions.count, measured);
-	}
-	return lines[0].collective ? chart_curves(arena, text, bandwidth_axes, bandwidth, count)
-				   : chart_scaling(arena, text, scaling, count);
+	struct prediction_line *shown = ARENA_ARRAY(arena, count, struct prediction_line);
+	for (size_t i = 0; i < count; i++)
+		shown[i] = (struct prediction_line){lines[i].label,
+						    lines[i].predictions.items,
+						    lines[i].predictions.count,
+						    lines[i].collective ? lines[i].sizes_B.items
+									: NULL,
+						    lines[i].measured.items,
+						    lines[i].test.items};
+	return chart_lines(arena, text, shown, count);
 }
 
 size_t dataset_charts(struct arena *arena, const char *caption,

@@ -5,8 +5,7 @@
  * without scripts that holds its pictures itself. Texts are plain. The writer escapes them.
  *
  * Blocks between a BLOCK_FOLD and its BLOCK_UNFOLD are details, for example the numbers
- * behind a figure. The page shows them on demand.
- */
+ * behind a figure. The page shows them on demand. */
 #pragma once
 
 #include "plots/charts.h"

@@ -89,23 +89,21 @@ static void answer_training(struct report *report, const struct scenario *scenar
 		arena, "%s, batch %g per GPU, on %s, %s", job->network->name, job->batch_count,
 		system_words(arena, scenario, p->gpu_count), input_words(arena, scenario));
 	if (scenario->job_count > 1)
-		report_answer(
-			report, false,
-			"%zu jobs on %s train at %s together, with a mean scaling efficiency of "
-			"%s. %s",
-			scenario->job_count, system_words(arena, scenario, p->gpu_count), rate,
-			percent_words(arena, p->ratio), step_words(arena, p));
+		report_answer(report, false,
+			      "%zu jobs on %s train at %s together, with a mean scaling efficiency "
+			      "of %s. %s",
+			      scenario->job_count, system_words(arena, scenario, p->gpu_count),
+			      rate, percent_words(arena, p->ratio), step_words(arena, p));
 	else if (p->gpu_count == 1)
 		report_answer(report, false, "%s, trains at %s. %s%s", who, rate,
 			      step_words(arena, p), training_words(arena, scenario, p));
 	else
-		report_answer(
-			report, false,
-			"%s, trains at %s: a speed-up of %s over one GPU, a scaling efficiency "
-			"of %s. %s%s",
-			who, rate, figures(arena, p->speedup.value, 3),
-			percent_words(arena, p->ratio), step_words(arena, p),
-			training_words(arena, scenario, p));
+		report_answer(report, false,
+			      "%s, trains at %s: a speed-up of %s over one GPU, a scaling "
+			      "efficiency of %s. %s%s",
+			      who, rate, figures(arena, p->speedup.value, 3),
+			      percent_words(arena, p->ratio), step_words(arena, p),
+			      training_words(arena, scenario, p));
 }
 
 static void answer_serving(struct report *report, const struct prediction *p)
@@ -120,8 +118,7 @@ static void answer_serving(struct report *report, const struct prediction *p)
 	if (isfinite(p->token_s.value))
 		tokens = arena_printf(arena,
 				      " The first token takes %s" NBSP
-				      "ms in the mean, and each further one "
-				      "%s" NBSP "ms.",
+				      "ms in the mean, and each further one %s" NBSP "ms.",
 				      figures(arena, 1e3 * p->first_token_mean_s.value, 3),
 				      figures(arena, 1e3 * p->token_s.value, 3));
 	report_answer(report, false,
@@ -169,10 +166,9 @@ static void scaling(struct report *report, const struct case_request *request,
 		return; /* the report still has the case itself */
 	struct chart_text text = report_text(report, arena_printf(arena, "Scaling of %s", p->name));
 	report_add(report, BLOCK_HEADING, "Scaling to more GPUs");
-	report_figure(
-		report, scaling_chart(arena, text, found),
-		"Throughput and scaling efficiency over the number of GPUs, which fill machine "
-		"after machine. The dashed line is ideal linear scaling.");
+	report_figure(report, scaling_chart(arena, text, found),
+		      "Throughput and scaling efficiency over the number of GPUs, which fill "
+		      "machine after machine. The dashed line is ideal linear scaling.");
 	text.title = arena_printf(arena, "Parts of the step time of %s", p->name);
 	report_figure(report, scaling_parts_chart(arena, text, found),
 		      "The parts of one step, as the mean over the ranks.");

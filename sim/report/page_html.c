@@ -11,12 +11,12 @@
 /* The style sheet is for screens, with lines of up to 60 em, and for A4. It uses system fonts, and
  * digits of equal width in tables. Folded tables are printed if the reader has unfolded them. */
 static const char style[] =
-	":root{color-scheme:light;--ink:#1b1f23;--soft:#57606a;--line:#d0d7de;--panel:#f6f8fa;"
-	"--accent:#0072b2;--alarm:#b0400a;--good:#00704f}\n"
+	":root{color-scheme:light;--ink:#1b1f23;--soft:#57606a;--line:#d0d7de;--panel:#f6f8fa;--"
+	"accent:#0072b2;--alarm:#b0400a;--good:#00704f}\n"
 	"*{box-sizing:border-box}\n"
-	"body{margin:0 auto;padding:2.2rem 1.4rem 3rem;max-width:60em;color:var(--ink);"
-	"background:#fff;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',"
-	"'DejaVu Sans',sans-serif}\n"
+	"body{margin:0 auto;padding:2.2rem 1.4rem "
+	"3rem;max-width:60em;color:var(--ink);background:#fff;font:16px/1.5 "
+	"system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif}\n"
 	"h1{font-size:1.75rem;line-height:1.2;margin:0 0 .3em}\n"
 	"details.part{margin:2.6rem 0 0;padding-top:1.1rem;border-top:2px solid var(--ink)}\n"
 	"h2{display:inline;font-size:1.35rem;line-height:1.25}\n"
@@ -30,11 +30,11 @@ static const char style[] =
 	"nav li{margin:.5rem 0}\n"
 	"a{color:var(--accent)}\n"
 	".wide{overflow-x:auto}\n"
-	"table{border-collapse:collapse;font-size:.86rem;line-height:1.35;margin:.5rem 0 1rem;"
-	"font-variant-numeric:tabular-nums lining-nums}\n"
+	"table{border-collapse:collapse;font-size:.86rem;line-height:1.35;margin:.5rem 0 "
+	"1rem;font-variant-numeric:tabular-nums lining-nums}\n"
 	"caption{caption-side:top;text-align:left;color:var(--soft);padding:0 0 .35rem}\n"
-	"th,td{padding:.22rem .6rem;border-bottom:1px solid var(--line);text-align:left;"
-	"vertical-align:top}\n"
+	"th,td{padding:.22rem .6rem;border-bottom:1px solid "
+	"var(--line);text-align:left;vertical-align:top}\n"
 	"thead th{border-bottom:1.5px solid var(--ink);vertical-align:bottom;font-weight:600}\n"
 	"th.n,td.n{text-align:right}\n"
 	"td.n{white-space:nowrap}\n"
@@ -254,10 +254,9 @@ void report_html(FILE *out, const void *ctx)
 		write_block(&page, &report->blocks.items[i]);
 	}
 	fputs(page.part_count ? "</details>\n" : "", out);
-	html_element(
-		out, "footer", "",
-		"Whiskers at a bar or a point show the 90 % prediction interval. A prediction is "
-		"the result of a simulation with the parameters of this page. Test rows never set "
-		"a parameter.");
+	html_element(out, "footer", "",
+		     "Whiskers at a bar or a point show the 90 % prediction interval. A prediction "
+		     "is the result of a simulation with the parameters of this page. Test rows "
+		     "never set a parameter.");
 	fputs("</body>\n</html>\n", out);
 }

@@ -3,8 +3,7 @@
  *
  * A caller begins a report with a REQUEST, adds parts in any order, finishes it and hands it
  * to a writer (document.h). A part of a case is predicted here. A part of a dataset or a
- * recording is made from the answer of its analysis.
- */
+ * recording is made from the answer of its analysis. */
 #pragma once
 
 #include "calib/fit/streams.h"
@@ -23,8 +22,7 @@ struct report_request {
 
 struct report *report_begin(struct arena *arena, const struct report_request *request);
 
-/* Both functions return false after errors in report->diag or a broken invariant (report->broken).
- */
+/* Both return false after errors in report->diag or a broken invariant (report->broken). */
 bool report_case(struct report *report, const struct case_request *request);
 bool report_sweep(struct report *report, const struct case_request *request,
 		  const struct sweep_axis *axes, size_t axis_count);

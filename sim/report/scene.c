@@ -18,10 +18,9 @@ void report_breakdown(struct report *report, const struct prediction *const *pre
 		report,
 		chart_breakdown(report->arena, report_text(report, title), predictions, count),
 		"%s",
-		serving ? "The mean time from the arrival of a request to its last token, by "
-			  "cause."
-			: "The time of one step: kernels on the GPU, and the GPU's idle time "
-			  "by its cause.");
+		serving ? "The mean time from the arrival of a request to its last token, by cause."
+			: "The time of one step: kernels on the GPU, and the GPU's idle time by "
+			  "its cause.");
 }
 
 /* ---- topology ---- */
@@ -259,11 +258,10 @@ static void last_step(struct report *report, const struct scenario *scenario,
 		return;
 	}
 	const struct step_record *step = &run->steps[run->step_count - 1];
-	const char *caption =
-		collective ? "The collective from the start of the first rank to the end of the "
-			     "last rank."
-			   : "A step from its first kernel to the last update: waits and "
-			     "collectives of each rank, and its GPU.";
+	const char *caption = collective ? "The collective from the start of the first rank to the "
+					   "end of the last rank."
+					 : "A step from its first kernel to the last update: waits "
+					   "and collectives of each rank, and its GPU.";
 	if (serving)
 		caption = "The iterations of the replicas, and requests from arrival to end.";
 	else if (program)
@@ -281,11 +279,10 @@ static void last_step(struct report *report, const struct scenario *scenario,
 						 : collective ? "One steady repetition"
 							      : "One steady step",
 						 label));
-	report_figure(
-		report, chart_timeline(arena, text, trace, step->start_ps, step->end_ps),
-		"%s Where spans are too short to be seen, colours share the height as the spans "
-		"share the time.",
-		caption);
+	report_figure(report, chart_timeline(arena, text, trace, step->start_ps, step->end_ps),
+		      "%s Where spans are too short to be seen, colours share the height as the "
+		      "spans share the time.",
+		      caption);
 }
 
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label)

@@ -224,8 +224,7 @@ struct drawing *sensitivity_chart(struct arena *arena, const char *title, const 
 		is_elastic(found)
 			? arena_printf(arena, "each number changed by -%g %% and +%g %%",
 				       100 * found->vary_ratio, 100 * found->vary_ratio)
-			: "each parameter at its 5 % and 95 % points, the others at their "
-			  "values";
+			: "each parameter at its 5 % and 95 % points, the others at their values";
 	const struct chart_text text = {
 		title ? title
 		      : arena_printf(arena, "Influence of parameters on the %s of %s",

@@ -9,8 +9,8 @@ static void add_table(struct report *report, const struct streams *streams)
 	struct arena *arena = report->arena;
 	struct table *table =
 		report_table(report,
-			     "program|calls|kernels>|bytes copied per step>|one-way latency>|"
-			     "bandwidth>|measured>|predicted>|error (%)>",
+			     "program|calls|kernels>|bytes copied per step>|one-way "
+			     "latency>|bandwidth>|measured>|predicted>|error (%)>",
 			     "Step times of forwarded programs. Calls wait for each answer (sync), "
 			     "only if they must (async), or travel in batches of 16.");
 	for (size_t i = 0; i < streams->count; i++) {
@@ -34,10 +34,9 @@ static void add_figure(struct report *report, const struct streams *streams)
 {
 	struct arena *arena = report->arena;
 	size_t count = streams->count;
-	const char *title = arena_printf(arena,
-					 "%zu forwarded programs that no fit used: "
-					 "median error %.1f %%",
-					 count, 100 * streams->median_ratio);
+	const char *title =
+		arena_printf(arena, "%zu forwarded programs that no fit used: median error %.1f %%",
+			     count, 100 * streams->median_ratio);
 	struct parity_point *parity = ARENA_ARRAY(arena, count + 1, struct parity_point);
 	for (size_t i = 0; i < count; i++) {
 		parity[i] = (struct parity_point){
@@ -53,9 +52,9 @@ static void add_figure(struct report *report, const struct streams *streams)
 	report_figure(
 		report,
 		chart_parity(arena,
-			     (struct chart_text){title, "steps of the test `stream`: measured "
-							"with the probe's forwarder, and "
-							"predicted with the fitted parameters"},
+			     (struct chart_text){
+				     title, "steps of the test `stream`: measured with the probe's "
+					    "forwarder, and predicted with the fitted parameters"},
 			     "us", parity, count),
 		"%s. Points on the diagonal have no error.", title);
 }
@@ -94,13 +93,12 @@ void report_recording(struct report *report, const struct calibration *calibrati
 	report->blocks.items[answer].text =
 		error.count == 0
 			? "No forwarded program of the recording could be predicted."
-			: arena_printf(
-				  report->arena,
-				  "For %zu programs forwarded to %s, which set no parameter, the "
-				  "median error of the step time is %s" NBSP
-				  "%%; the largest is %s" NBSP "%%.",
-				  error.count, device,
-				  figures(report->arena, 100 * error.median_ratio, 2),
-				  figures(report->arena, 100 * error.most_ratio, 2));
+			: arena_printf(report->arena,
+				       "For %zu programs forwarded to %s, which set no parameter, "
+				       "the median error of the step time is %s" NBSP
+				       "%%; the largest is %s" NBSP "%%.",
+				       error.count, device,
+				       figures(report->arena, 100 * error.median_ratio, 2),
+				       figures(report->arena, 100 * error.most_ratio, 2));
 	report_kernels(report, calibration);
 }

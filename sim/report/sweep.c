@@ -8,8 +8,7 @@
 #include "sim/report/part.h"
 #include "sim/report/sweep_figures.h"
 
-/* A report does not show tables with more rows: farwire sweep --format csv writes them to a file.
- */
+/* A report shows no table with more rows: farwire sweep --format csv writes it to a file. */
 enum { ROWS_MAX = 2000 };
 
 struct swept {
@@ -23,15 +22,9 @@ static const char *axis_text(const struct swept *s, size_t axis, size_t index)
 	return sweep_value_text(s->arena, &s->sweep->axes[axis], index);
 }
 
-/* Returns the values of a point: "one-way latency of wire = 1 us, batch = 16". */
 static const char *place(const struct swept *s, size_t point)
 {
-	const char *text = "";
-	for (size_t a = 0; a < s->sweep->axis_count; a++)
-		text = arena_printf(s->arena, "%s%s%s = %s", text, *text ? ", " : "",
-				    s->sweep->words[a],
-				    axis_text(s, a, sweep_axis_index(s->sweep, point, a)));
-	return text;
+	return sweep_place(s->arena, s->sweep, point);
 }
 
 /* Returns for example "one-way latency of wire (25 values from 1 us to 1 ms) and remoting

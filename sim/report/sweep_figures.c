@@ -72,6 +72,13 @@ static const char *label_at(struct arena *arena, const struct labels *labels, si
 	return text;
 }
 
+const char *sweep_place(struct arena *arena, const struct sweep *sweep, size_t point)
+{
+	struct labels labels = labels_beside(sweep, SIZE_MAX, SIZE_MAX);
+	labels.words = true;
+	return label_at(arena, &labels, point);
+}
+
 /* Adds a title if there is none, and to the caption the words that labels leave out. */
 static struct chart_text titled(struct arena *arena, struct chart_text text, const char *title,
 				const struct labels *labels)
@@ -101,26 +108,19 @@ static const struct prediction **line_of(struct arena *arena, const struct sweep
 static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 				  const struct sweep *sweep, bool bandwidth)
 {
-	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	struct scaling_curve *scaling = ARENA_ARRAY(arena, lines, struct scaling_curve);
-	struct curve *sizes = ARENA_ARRAY(arena, lines, struct curve);
-	const struct measured none = {NULL, NULL};
+	size_t count = sweep->axes[0].count, line_count = sweep->point_count / count;
+	struct prediction_line *lines = ARENA_ARRAY(arena, line_count, struct prediction_line);
 	const struct labels labels = labels_beside(sweep, 0, 0);
-	for (size_t c = 0; c < lines; c++) {
-		const struct prediction **line = line_of(arena, sweep, c);
+	for (size_t c = 0; c < line_count; c++) {
 		const char *label = label_at(arena, &labels, c);
-		label = *label ? label : "predicted";
-		if (bandwidth)
-			sizes[c] = chart_bandwidth_curve(arena, label, line, sweep->axes[0].values,
-							 count, none);
-		else
-			scaling[c] = chart_scaling_curve(arena, label, line, count, none);
+		lines[c] = (struct prediction_line){.label = *label ? label : "predicted",
+						    .predictions = line_of(arena, sweep, c),
+						    .sizes_B = bandwidth ? sweep->axes[0].values
+									 : NULL,
+						    .count = count};
 	}
-	if (bandwidth)
-		return chart_curves(arena,
-				    titled(arena, text, "Bus bandwidth over message size", &labels),
-				    bandwidth_axes, sizes, lines);
-	return chart_scaling(arena, titled(arena, text, "Scaling", &labels), scaling, lines);
+	const char *title = bandwidth ? "Bus bandwidth over message size" : "Scaling";
+	return chart_lines(arena, titled(arena, text, title, &labels), lines, line_count);
 }
 
 /* The answer that a chart shows, in the unit of its axis. */
@@ -460,43 +460,20 @@ const struct scenario *sweep_base(struct arena *arena, const struct sweep_reques
 
 /* ---- scaling ---- */
 
-static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text text,
-				       const struct scaling *scaling)
-{
-	double *gpus = ARENA_ARRAY(arena, scaling->count, double);
-	struct estimate *rates = ARENA_ARRAY(arena, scaling->count, struct estimate);
-	for (size_t i = 0; i < scaling->count; i++) {
-		const struct prediction *p = scaling->predictions[i];
-		gpus[i] = (double)p->gpu_count;
-		rates[i] = estimate_scaled(p->throughput, 1e-9);
-	}
-	const struct curve curve = {
-		scaling->predictions[0]->collective, gpus, rates, scaling->count, NULL, NULL};
-	const struct chart_axes axes = {
-		.x_label = "number of GPUs", .y_label = "bus bandwidth (GB/s)", .x_log = true};
-	return chart_curves(arena, text, axes, &curve, 1);
-}
-
-static bool trains(const struct scaling *scaling)
-{
-	return prediction_kinds(scaling->predictions, scaling->count) == PREDICTION_TRAINING;
-}
-
 struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
 			      const struct scaling *scaling)
 {
-	if (!trains(scaling))
-		return bandwidth_chart(arena, text, scaling);
-	const struct scaling_curve curve =
-		chart_scaling_curve(arena, scaling->name, scaling->predictions, scaling->count,
-				    (struct measured){NULL, NULL});
-	return chart_scaling(arena, text, &curve, 1);
+	const char *collective = scaling->predictions[0]->collective;
+	const struct prediction_line line = {.label = collective ? collective : scaling->name,
+					     .predictions = scaling->predictions,
+					     .count = scaling->count};
+	return chart_lines(arena, text, &line, 1);
 }
 
 struct drawing *scaling_parts_chart(struct arena *arena, struct chart_text text,
 				    const struct scaling *scaling)
 {
-	if (!trains(scaling))
+	if (prediction_kinds(scaling->predictions, scaling->count) != PREDICTION_TRAINING)
 		return NULL;
 	struct prediction *named = ARENA_ARRAY(arena, scaling->count, struct prediction);
 	const struct prediction **list =

@@ -11,13 +11,14 @@
 const struct scenario *sweep_base(struct arena *arena, const struct sweep_request *request);
 /* Returns the text of one value of an axis: "25 us", "10 Gbit/s", "rdma". */
 const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis, size_t index);
+/* Returns the values of a point: "one-way latency of wire = 1 us, batch = 16". */
+const char *sweep_place(struct arena *arena, const struct sweep *sweep, size_t point);
 /* Draws the target's answer with a line at its value, or without a target the main answer. Two axes
  * of numbers become a map. If text has no title, the chart has one that fits the sweep. */
 struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep,
 			    const struct target *target);
 
-/* Draws throughput over the number of GPUs with the ideal line; for a collective its bus bandwidth.
- */
+/* Draws throughput over the number of GPUs with the ideal line, or a collective's bus bandwidth. */
 struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
 			      const struct scaling *scaling);
 /* Draws the parts of the step time for each number of GPUs. Returns NULL for a collective. */

@@ -3,17 +3,7 @@
 #include "sim/report/validation.h"
 
 #include "sim/json/write.h"
-
-static void json_estimate(struct json_writer *json, const char *key,
-			  const struct estimate *estimate)
-{
-	struct estimate shown = estimate_output(*estimate);
-	jw_open_flat(json, key, '{');
-	jw_real(json, "value", shown.value);
-	jw_real(json, "low", shown.low);
-	jw_real(json, "high", shown.high);
-	jw_close(json);
-}
+#include "sim/result/write.h"
 
 static void json_summary(struct json_writer *json, const char *key,
 			 const struct error_summary *summary)
@@ -53,7 +43,8 @@ static void json_rows(struct json_writer *json, const struct dataset_outcome *ou
 				row->row->failure ? row->row->failure : row->row->measured_text);
 		else
 			jw_real(json, "measured", row->row->measured);
-		json_estimate(json, "predicted", &row->predicted);
+		jw_open_estimate(json, "predicted", row->predicted);
+		jw_close(json);
 		jw_real(json, "error", row->error);
 		if (row->row->failure)
 			jw_flag(json, "agrees", row->agrees);
@@ -124,7 +115,8 @@ static void json_beside(struct json_writer *json, const struct dataset_outcome *
 			jw_open(json, NULL, '{');
 			jw_text(json, "row", row->row->label);
 			json_measure(json, row->row);
-			json_estimate(json, "predicted", &row->predicted);
+			jw_open_estimate(json, "predicted", row->predicted);
+			jw_close(json);
 			jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
 			jw_text(json, "reason",
 				row->prediction->ok ? NULL : row->prediction->reason);

@@ -4,8 +4,7 @@
  * A row says where a field lies in its struct, its key in JSON, its column in CSV, its unit and
  * which predictions have it. The writers of JSON and CSV, the reader, prediction_copy() and the
  * tables of docs/formats.md follow the rows of fields.c. A new field is a member of a struct in
- * result.h and one row; tests/unit/test_fields.c prints the line that docs/formats.md needs.
- */
+ * result.h and one row; tests/unit/test_fields.c prints the line that docs/formats.md needs. */
 #pragma once
 
 #include "sim/result/result.h"

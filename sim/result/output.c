@@ -20,6 +20,16 @@ struct output {
 	FILE *file;
 };
 
+/* Closes the file after a write with this answer. Returns -1 after an error, whose errno stays. */
+static int close_after(int fd, int answer)
+{
+	int kept = errno;
+	if (close(fd) != 0 && answer == 0)
+		return -1;
+	errno = kept;
+	return answer;
+}
+
 static void output_free(struct output *output)
 {
 	int kept = errno;
@@ -178,16 +188,11 @@ static int write_and_rename(const struct output *output)
 		/* some file systems do not support fsync and return EINVAL */
 		if (answer == 0 && fsync(fd) != 0 && errno != EINVAL)
 			answer = -1;
-		int kept = errno;
-		if (close(fd) != 0 && answer == 0) {
-			kept = errno;
-			answer = -1;
-		}
-		errno = kept;
+		answer = close_after(fd, answer);
 		if (answer == 0)
 			answer = rename(name, output->path);
 		if (answer != 0) {
-			kept = errno;
+			int kept = errno;
 			unlink(name);
 			errno = kept;
 		}
@@ -220,12 +225,7 @@ static int write_in_place(const struct output *output)
 	int fd = open(output->path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	int answer = copy_to(fd, output);
-	int kept = errno;
-	if (close(fd) != 0 && answer == 0)
-		return -1;
-	errno = kept;
-	return answer;
+	return close_after(fd, copy_to(fd, output));
 }
 
 static int write_stdout(const struct output *output)

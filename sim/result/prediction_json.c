@@ -54,18 +54,6 @@ static void resolution_json(struct json_writer *json, const char *key,
 	jw_close(json);
 }
 
-static void put_estimate(struct json_writer *json, const char *key, struct estimate estimate,
-			 const char *unit)
-{
-	struct estimate shown = estimate_output(estimate);
-	jw_open_flat(json, key, '{');
-	jw_real(json, "value", shown.value);
-	jw_real(json, "low", shown.low);
-	jw_real(json, "high", shown.high);
-	jw_text(json, "unit", unit);
-	jw_close(json);
-}
-
 static void put_parts(struct json_writer *json, const struct field *field,
 		      const struct record_place *record)
 {
@@ -126,8 +114,9 @@ static void put_field(struct json_writer *json, const struct field *field,
 		jw_real(json, field->json, field_number(field, record));
 		break;
 	case FIELD_ESTIMATE:
-		put_estimate(json, field->json, field_estimate(field, record),
-			     field_unit(field, record));
+		jw_open_estimate(json, field->json, field_estimate(field, record));
+		jw_text(json, "unit", field_unit(field, record));
+		jw_close(json);
 		break;
 	case FIELD_VERSION:
 		jw_text(json, field->json, FARWIRE_VERSION);

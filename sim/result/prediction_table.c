@@ -437,8 +437,7 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 	fputc('\n', out);
 	if (prediction->communication_s > 0)
 		fprintf(out,
-			"collectives run for %s of a step; exposed communication is %s of "
-			"it\n",
+			"collectives run for %s of a step; exposed communication is %s of it\n",
 			quantity_format(scratch, QUANTITY_TIME, prediction->communication_s),
 			quantity_format(scratch, QUANTITY_TIME,
 					prediction_part_s(prediction, PART_EXPOSED)));
@@ -485,8 +484,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 		tokens(out, scratch, prediction);
 	if (prediction->ok && !serving && prediction->gpu_count == 0)
 		fprintf(out,
-			"%" PRIu64 " calls and %" PRIu64 " polls per step; "
-			"%.3g retransmission timeouts per step; connecting took %s\n",
+			"%" PRIu64 " calls and %" PRIu64 " polls per step; %.3g retransmission "
+			"timeouts per step; connecting took %s\n",
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
@@ -506,8 +505,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
 	if (prediction->failed_draws_count > 0)
 		fprintf(out,
-			"%zu of the draws fail and count as 0; a lower end of 0 means that "
-			"more than 5 %% of the draws fail\n",
+			"%zu of the draws fail and count as 0; a lower end of 0 means that more "
+			"than 5 %% of the draws fail\n",
 			prediction->failed_draws_count);
 	unfitted_kernels(out, prediction);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/table.h"
 #include "sim/result/write.h"
 
 const char *part_label(const char *key)
@@ -30,20 +31,13 @@ const char *part_label(const char *key)
 	return key;
 }
 
-static bool is_exposed(const char *name)
-{
-	static const char end[] = " exposed";
-	size_t length = strlen(name);
-	return length >= strlen(end) && strcmp(name + length - strlen(end), end) == 0;
-}
-
 double prediction_part_s(const struct prediction *prediction, const char *name)
 {
 	double sum_s = 0;
 	bool exposed = strcmp(name, PART_EXPOSED) == 0;
 	for (size_t i = 0; i < prediction->breakdown_count; i++) {
 		const struct breakdown_part *part = &prediction->breakdown[i];
-		if (exposed ? is_exposed(part->name) : strcmp(part->name, name) == 0)
+		if (exposed ? ends_in(part->name, " exposed") : strcmp(part->name, name) == 0)
 			sum_s += part->seconds;
 	}
 	return sum_s;

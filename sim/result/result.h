@@ -30,8 +30,7 @@ bool has_interval(struct estimate estimate);
 #define ESTIMATE_NONE ((struct estimate){NAN, NAN, NAN})
 struct estimate estimate_exact(double value);
 struct estimate estimate_scaled(struct estimate estimate, double factor);
-/* Returns the estimate for JSON and CSV: low and high are NaN (null, empty) if it has no interval.
- */
+/* Returns the estimate for JSON and CSV: low and high are NaN (null, empty) without an interval. */
 struct estimate estimate_output(struct estimate estimate);
 
 enum { BREAKDOWN_MAX = 10, QUANTILE_COUNT = 4, CDF_MAX = 26 };
@@ -235,9 +234,6 @@ enum prediction_kind prediction_kind(const struct prediction *prediction);
 /* Returns the set of kinds in the list. */
 unsigned prediction_kinds(const struct prediction *const *predictions, size_t count);
 
-/* Formats a long time with its interval: "45.0 min", "2.00 h (1.94..2.08)", "3.10 days"; "-" for
- * NaN. */
-
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
 /* Writes predictions. JSON is an array with an object for each prediction, JSON Lines has one
@@ -261,9 +257,6 @@ const struct prediction *const *predictions_read(struct arena *arena, struct dia
 
 /* Reads a prediction from one line of JSON Lines; NULL if the line is not a prediction. */
 const struct prediction *prediction_read(struct arena *arena, const char *text, size_t size_B);
-
-/* Writes the resolved parameters as the array "parameters" of a prediction. An origin is
- * "file:line", "--set", "draw" or "default". NULL writes an empty array. */
 
 /* ---- result tables ---- */
 

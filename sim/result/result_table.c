@@ -207,6 +207,15 @@ static void write_csv(FILE *out, const struct result_table *table)
 	arena_free(scratch);
 }
 
+void jw_open_estimate(struct json_writer *json, const char *key, struct estimate estimate)
+{
+	struct estimate shown = estimate_output(estimate);
+	jw_open_flat(json, key, '{');
+	jw_real(json, "value", shown.value);
+	jw_real(json, "low", shown.low);
+	jw_real(json, "high", shown.high);
+}
+
 static void row_json(struct json_writer *json, const struct result_table *table, size_t row)
 {
 	jw_open_flat(json, NULL, '{');
@@ -220,11 +229,7 @@ static void row_json(struct json_writer *json, const struct result_table *table,
 		} else if (!column->interval) {
 			jw_real(json, column->name, cell->number.value);
 		} else {
-			struct estimate shown = estimate_output(cell->number);
-			jw_open_flat(json, column->name, '{');
-			jw_real(json, "value", shown.value);
-			jw_real(json, "low", shown.low);
-			jw_real(json, "high", shown.high);
+			jw_open_estimate(json, column->name, cell->number);
 			jw_close(json);
 		}
 	}

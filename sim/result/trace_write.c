@@ -13,6 +13,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/num.h"
 #include "sim/base/vec.h"
 #include "sim/engine/trace.h"
 #include "sim/result/result.h"
@@ -42,11 +43,8 @@ static int placed_compare(const void *a, const void *b)
 {
 	const struct placed *x = a;
 	const struct placed *y = b;
-	if (x->span->start_ps != y->span->start_ps)
-		return x->span->start_ps < y->span->start_ps ? -1 : 1;
-	if (x->span->end_ps != y->span->end_ps)
-		return x->span->end_ps > y->span->end_ps ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	int then = ORDER_THEN(y->span->end_ps, x->span->end_ps, ORDER(x->index, y->index));
+	return ORDER_THEN(x->span->start_ps, y->span->start_ps, then);
 }
 
 static bool lane_takes(struct lane *lane, const struct span *span)

@@ -7,6 +7,10 @@
 void prediction_json(struct json_writer *json, const struct prediction *prediction);
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count);
 
+/* Opens the object of an estimate with value, low and high. The caller adds the unit, if there is
+ * one, and closes it. */
+void jw_open_estimate(struct json_writer *json, const char *key, struct estimate estimate);
+
 /* Returns a table with a row for each job or client. */
 struct table *prediction_jobs(struct arena *arena, const struct prediction *prediction);
 

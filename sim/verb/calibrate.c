@@ -143,8 +143,8 @@ static int fit(struct calibrating_machine *m, const char *path)
 		printf("  nothing was fitted of: %s\n", unfitted);
 	const struct streams error = report_calibration(m->report, calibration);
 	if (error.count > 0 && !m->command->quiet)
-		printf("  forwarded programs that no fit used: median error %.1f %%, largest "
-		       "%.1f %%\n",
+		printf("  forwarded programs that no fit used: median error %.1f %%, largest %.1f "
+		       "%%\n",
 		       100 * error.median_ratio, 100 * error.most_ratio);
 	m->calibration = calibration;
 	m->gates = calibration_gates(calibration);
@@ -162,21 +162,18 @@ static int fit_measured(struct calibrating_machine *m, const char *path, int cod
 	if (code == EXIT_DONE)
 		return fit(m, path);
 	if (code == NO_GPU)
+		return command_stop(EXIT_FAILED,
+				    "there is no GPU to measure, or no farwire-probe in the folder "
+				    "of this program (build it with nvcc, or set FARWIRE_PROBE; "
+				    "docs/calibration.md names the tools that measure a host)");
+	if (!is_there(path))
 		return command_stop(
 			EXIT_FAILED,
-			"there is no GPU to measure, or no farwire-probe in the folder of this "
-			"program (build it with nvcc, or set FARWIRE_PROBE; docs/calibration.md "
-			"names the tools that measure a host)");
-	if (!is_there(path))
-		return command_stop(EXIT_FAILED,
-				    "the measurement ended with exit code %d before its first "
-				    "sample",
-				    code);
-	return command_stop(
-		EXIT_FAILED,
-		"the measurement ended with exit code %d; %s keeps the samples, and the "
-		"same command continues",
-		code, path);
+			"the measurement ended with exit code %d before its first sample", code);
+	return command_stop(EXIT_FAILED,
+			    "the measurement ended with exit code %d; %s keeps the samples, and "
+			    "the same command continues",
+			    code, path);
 }
 
 /* Warns before measuring if other programs kept cores busy during the last minute. */
@@ -198,9 +195,8 @@ static int run(const struct command *command)
 {
 	const char *folder = command->output;
 	if (strcmp(folder, "-") == 0)
-		return command_stop(EXIT_USAGE,
-				    "-o -: `farwire calibrate` writes into a folder, not to "
-				    "the standard output (write -o FOLDER)");
+		return command_stop(EXIT_USAGE, "-o -: `farwire calibrate` writes into a folder, "
+						"not to the standard output (write -o FOLDER)");
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
 		return command_stop(EXIT_FAILED, "cannot create the folder '%s': %s", folder,
 				    strerror(errno));

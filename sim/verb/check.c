@@ -52,12 +52,11 @@ static void check_given(const struct check *check)
 	static const char *const keys[] = {"generation", "multiprocessors"};
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (!cfg_child(check->group, keys[i]))
-			diag_error(check->diag, cfg_origin(check->group),
-				   "gpu: %s is missing, and the default is that of a V100 (write "
-				   "%s)",
-				   keys[i],
-				   i == 0 ? "for example generation = \"ada\""
-					  : "the number of SMs");
+			diag_error(
+				check->diag, cfg_origin(check->group),
+				"gpu: %s is missing, and the default is that of a V100 (write %s)",
+				keys[i],
+				i == 0 ? "for example generation = \"ada\"" : "the number of SMs");
 	if (check->gpu->multiprocessors_count > 256)
 		diag_error(check->diag, origin_of(check, "multiprocessors"),
 			   "gpu: multiprocessors = %.0f is more than any GPU has (write the number "
@@ -118,10 +117,10 @@ static void check_multiple(const struct check *check, const struct multiple *mul
 	if (!has || wanted_flops <= 0)
 		return;
 	if (!cfg_child(check->group, key))
-		diag_error(check->diag, origin,
-			   "gpu: %s is missing, although %s GPUs have it (write %s = \"%s\", %s "
-			   "fp16)",
-			   key, name, key, flops(check, wanted_flops), multiple->words);
+		diag_error(
+			check->diag, origin,
+			"gpu: %s is missing, although %s GPUs have it (write %s = \"%s\", %s fp16)",
+			key, name, key, flops(check, wanted_flops), multiple->words);
 	else if (value_flops > 0 && !near(value_flops, wanted_flops))
 		diag_error(check->diag, origin,
 			   "gpu: %s = %s is not %s fp16 = %s (write the dense peak with sums in "
@@ -136,12 +135,11 @@ static void check_tensor(const struct check *check)
 	const struct gpu_generation_facts *generation = check->generation;
 	double most_flops = gpu->fp32_flops * generation->tensor_ratio;
 	if (gpu->fp16_flops > most_flops * (1 + ROUNDING_RATIO)) {
-		diag_error(
-			check->diag, origin_of(check, "fp16"),
-			"gpu: fp16 = %s is %.1f times fp32; %s GPUs have at most %g times (write "
-			"the dense peak, without sparsity)",
-			flops(check, gpu->fp16_flops), gpu->fp16_flops / gpu->fp32_flops,
-			generation->name, generation->tensor_ratio);
+		diag_error(check->diag, origin_of(check, "fp16"),
+			   "gpu: fp16 = %s is %.1f times fp32; %s GPUs have at most %g times "
+			   "(write the dense peak, without sparsity)",
+			   flops(check, gpu->fp16_flops), gpu->fp16_flops / gpu->fp32_flops,
+			   generation->name, generation->tensor_ratio);
 		return; /* the other peaks are compared with it */
 	}
 	if (gpu->fp16_flops > 0 && gpu->fp16_flops < gpu->fp32_flops * (1 - ROUNDING_RATIO))
@@ -176,13 +174,12 @@ static void check_memory(const struct check *check)
 			"gpu: memory_bus = %.0f, but %s GPUs have no HBM (write the width in bits)",
 			bits, generation->name);
 	else if (pin_bps > most_bps || pin_bps < most_bps / 10)
-		diag_error(
-			check->diag, origin_of(check, "memory_bandwidth"),
-			"gpu: memory_bandwidth = %s is %.3g Gbit/s per pin of %s; %s GPUs have up "
-			"to %.3g (write at most %s, or correct memory_bus)",
-			quantity_format(check->arena, QUANTITY_RATE, gpu->memory_bandwidth_Bps),
-			pin_bps / 1e9, bus, generation->name, most_bps / 1e9,
-			quantity_format(check->arena, QUANTITY_RATE, most_bps * bits / 8));
+		diag_error(check->diag, origin_of(check, "memory_bandwidth"),
+			   "gpu: memory_bandwidth = %s is %.3g Gbit/s per pin of %s; %s GPUs have "
+			   "up to %.3g (write at most %s, or correct memory_bus)",
+			   quantity_format(check->arena, QUANTITY_RATE, gpu->memory_bandwidth_Bps),
+			   pin_bps / 1e9, bus, generation->name, most_bps / 1e9,
+			   quantity_format(check->arena, QUANTITY_RATE, most_bps * bits / 8));
 	if (gpu->memory_B > most_B || gpu->memory_B < least_B)
 		diag_error(check->diag, origin_of(check, "memory"),
 			   "gpu: memory = %s does not fit %s, which has %s to %s (write the size "
@@ -316,11 +313,10 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 	if (cfg_child(file, "dataset"))
 		return check_dataset(command, diag, path);
 	if (!cfg_child(file, "parameters") && !cfg_child(file, "fit"))
-		diag_error(
-			diag, cfg_origin(file),
-			"the file has none of the groups case, topology, machine, wiring, network, "
-			"stack, exchange, storage, runtime, gpu, parameters, dataset, fit (write "
-			"one of them as NAME = { ... })");
+		diag_error(diag, cfg_origin(file),
+			   "the file has none of the groups case, topology, machine, wiring, "
+			   "network, stack, exchange, storage, runtime, gpu, parameters, dataset, "
+			   "fit (write one of them as NAME = { ... })");
 	return "file";
 }
 

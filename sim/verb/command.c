@@ -17,12 +17,6 @@
 #include "sim/report/document.h"
 #include "sim/verb/parser.h"
 
-bool ends_in(const char *text, const char *ending)
-{
-	size_t length = strlen(text), tail = strlen(ending);
-	return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 size_t command_case_count(const struct command *command)
 {
 	return command->word_count ? command->word_count : 1;
@@ -44,10 +38,9 @@ struct predict_options command_predict(const struct command *command)
 					.baselines = command->baselines};
 }
 
-struct analysis_input command_input(const struct command *command, size_t index,
-				    struct progress *progress)
+struct analysis_input command_input(const struct command *command, struct progress *progress)
 {
-	return (struct analysis_input){.request = command_case(command, index),
+	return (struct analysis_input){.request = command_case(command, 0),
 				       .options = command_predict(command),
 				       .watch = {progress ? progress_tell : NULL, progress}};
 }

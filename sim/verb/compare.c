@@ -2,17 +2,15 @@
 /* farwire compare: compares cases with the first one, which counts as 1. */
 #include "sim/base/arena.h"
 #include "sim/report/answers.h"
+#include "sim/report/chart_data.h"
 #include "sim/verb/verbs.h"
 
 static const struct drawing *draw(const struct command *command,
 				  const struct prediction *const *predictions, size_t count)
 {
-	struct ratio_bar *bars = ARENA_ARRAY(command->arena, count, struct ratio_bar);
+	struct ratio_bar *bars = chart_bars(command->arena, predictions, count);
 	for (size_t i = 0; i < count; i++)
-		bars[i] = (struct ratio_bar){
-			.label = predictions[i]->name,
-			.failed = predictions[i]->ok ? NULL : predictions[i]->reason,
-			.ratio = throughput_quotient(predictions[i], predictions[0])};
+		bars[i].ratio = throughput_quotient(predictions[i], predictions[0]);
 	const struct chart_text text = command_chart_text(
 		command, arena_printf(command->arena, "Throughput, %s = 1", predictions[0]->name));
 	return chart_ratio_bars(command->arena, text, bars, count);

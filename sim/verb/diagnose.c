@@ -21,8 +21,8 @@ static const double shown_least = 0.01;
 static const struct recording *read(const struct command *command, struct diag *diag)
 {
 	const char *path = command->words[0];
-	size_t length = strlen(path), size_B;
-	if (length > 6 && strcmp(path + length - 6, ".jsonl") == 0)
+	size_t size_B;
+	if (ends_in(path, ".jsonl"))
 		return recording_read(command->arena, diag, path);
 	struct imported imported;
 	if (!import_log.files(command->arena, diag, &path, 1, &imported))
@@ -42,15 +42,15 @@ static const char *range_words(struct arena *arena, const struct size_range *ran
 	const char *from = quantity_format(arena, QUANTITY_BYTES, range->from_B);
 	const char *to = quantity_format(arena, QUANTITY_BYTES, range->to_B);
 	double times = range->ratio < 1 ? 1 / range->ratio : range->ratio;
-	return arena_printf(
-		arena,
-		"%s sizes (%s to %s): %s; %.2f times the predicted %s, %zu of %zu outside "
-		"the interval",
-		range->name, from, to,
-		range->deviation == 0  ? "as expected"
-		: range->deviation < 0 ? "faster than expected"
-				       : "slower than expected",
-		times, range->ratio < 1 ? "speed" : "time", range->outside_count, range->count);
+	return arena_printf(arena,
+			    "%s sizes (%s to %s): %s; %.2f times the predicted %s, %zu of %zu "
+			    "outside the interval",
+			    range->name, from, to,
+			    range->deviation == 0  ? "as expected"
+			    : range->deviation < 0 ? "faster than expected"
+						   : "slower than expected",
+			    times, range->ratio < 1 ? "speed" : "time", range->outside_count,
+			    range->count);
 }
 
 /* Returns the sentence that judges the log. It agrees with the counts of the ranges. */
@@ -64,9 +64,9 @@ static const char *verdict_of(struct arena *arena, const struct diagnosis *d)
 	if (d->faster)
 		return arena_printf(
 			arena,
-			"no suspect: the log is faster than predicted by %.0f %%, and no "
-			"fault makes a collective faster (the prediction is pessimistic, "
-			"or --topology and --exchange describe another system)",
+			"no suspect: the log is faster than predicted by %.0f %%, and no fault "
+			"makes a collective faster (the prediction is pessimistic, or --topology "
+			"and --exchange describe another system)",
 			percent);
 	if (*d->suspects[0].setting)
 		return d->explained ? arena_printf(arena, "first suspect: %s", first)
@@ -75,11 +75,10 @@ static const char *verdict_of(struct arena *arena, const struct diagnosis *d)
 		return d->explained ? "no suspect: the log agrees with the prediction"
 				    : "no suspect, but the shape of the curve differs from the "
 				      "prediction";
-	return arena_printf(
-		arena,
-		"no suspect: the log is %s than predicted by %.0f %%, but an error of the "
-		"prediction explains that better than each simulated fault",
-		d->ratio < 1 ? "faster" : "slower", percent);
+	return arena_printf(arena,
+			    "no suspect: the log is %s than predicted by %.0f %%, but an error of "
+			    "the prediction explains that better than each simulated fault",
+			    d->ratio < 1 ? "faster" : "slower", percent);
 }
 
 /* Returns where the noise comes from. */
@@ -102,8 +101,8 @@ static const char *title_of(const struct command *command, const struct diagnosi
 			text = arena_printf(arena, "%s%s\n", text,
 					    range_words(arena, &d->ranges[i]));
 	return arena_printf(arena,
-			    "%s%s\n%zu faults were simulated; %zu of them cannot be seen "
-			    "at these sizes\nnoise of each size: %.3g %%, %s",
+			    "%s%s\n%zu faults were simulated; %zu of them cannot be seen at these "
+			    "sizes\nnoise of each size: %.3g %%, %s",
 			    text, verdict_of(arena, d), d->simulated_count, d->hidden_count,
 			    100 * d->noise_ratio, noise_words(command, d));
 }
@@ -198,7 +197,7 @@ static int run(const struct command *command)
 		return command_failed(diag, NULL);
 	const char *journal = command_journal(command);
 	struct progress progress = progress_new("predictions", journal, command->quiet);
-	struct diagnose_request request = {.input = command_input(command, 0, &progress),
+	struct diagnose_request request = {.input = command_input(command, &progress),
 					   .dataset = dataset,
 					   .noise_ratio = command->noise_ratio,
 					   .journal = journal};

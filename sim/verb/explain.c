@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -189,26 +188,18 @@ static int check_key(const struct command *command, const struct cfg_resolution 
 			return EXIT_DONE;
 	}
 	const char *near = diag_nearest(key, paths, count);
-	return command_stop(EXIT_USAGE,
-			    "the case has no parameter '%s' (%s%s%s`farwire explain CASE` lists "
-			    "them all)",
-			    key, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
-}
-
-static bool is_file(const char *word)
-{
-	struct stat status;
-	return stat(word, &status) == 0 && S_ISREG(status.st_mode);
+	return command_stop(
+		EXIT_USAGE,
+		"the case has no parameter '%s' (%s%s%s`farwire explain CASE` lists them all)", key,
+		near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 }
 
 static int explain(const struct command *command, const char *path, const char *const *keys,
 		   size_t key_count)
 {
 	struct diag *diag = diag_new(command->arena);
-	const struct case_request request = {.path = path,
-					     .settings = command->settings,
-					     .setting_count = command->setting_count,
-					     .data_root = command->data_root};
+	struct case_request request = command_case(command, 0);
+	request.path = path;
 	const struct scenario *scenario = case_read(command->arena, diag, &request);
 	if (!scenario) {
 		diag_print(diag, stderr);
@@ -242,11 +233,10 @@ static int run(const struct command *command)
 {
 	bool has_file = command->word_count && is_file(command->words[0]);
 	if (!has_file && command->word_count && strstr(command->words[0], ".cfg"))
-		return command_stop(
-			EXIT_USAGE,
-			"case '%s' cannot be read: there is no such file (`farwire list "
-			"cases` shows the shipped cases)",
-			command->words[0]);
+		return command_stop(EXIT_USAGE,
+				    "case '%s' cannot be read: there is no such file (`farwire "
+				    "list cases` shows the shipped cases)",
+				    command->words[0]);
 	return explain(command, has_file ? command->words[0] : NULL, command->words + has_file,
 		       command->word_count - has_file);
 }

@@ -109,8 +109,8 @@ static int fit_to_topology(const struct command *command)
 	const char *broken = NULL;
 	if (command->plot)
 		return command_stop(EXIT_USAGE,
-				    "fit: --plot cannot be used with a topology (remove "
-				    "--plot; `farwire sweep` draws predictions)");
+				    "fit: --plot cannot be used with a topology (remove --plot; "
+				    "`farwire sweep` draws predictions)");
 	for (size_t i = 0; i < command->word_count; i++) {
 		recordings[i] = recording_read(arena, diag, command->words[i]);
 		if (!recordings[i])
@@ -189,9 +189,9 @@ static int run(const struct command *command)
 						      : fit_recordings(command);
 	if (command->setting_count)
 		return command_stop(EXIT_USAGE,
-				    "fit: options such as --topology and --set work only "
-				    "with recordings of collectives (FILE.jsonl); the file of a "
-				    "shipped fit already states its settings (remove the options)");
+				    "fit: options such as --topology and --set work only with "
+				    "recordings of collectives (FILE.jsonl); the file of a shipped "
+				    "fit already states its settings (remove the options)");
 	const char *folder =
 		strcmp(command->output, "-") == 0
 			? arena_printf(command->arena, "%s/calib/profiles", command->data_root)
@@ -224,10 +224,8 @@ const struct verb verb_fit = {
 		    "  farwire import nccl-tests all_reduce.log -o nccl.jsonl\n"
 		    "  farwire fit nccl.jsonl --topology dgx-a100-40 --exchange nccl-2.18 -o "
 		    "my-nccl.cfg\n",
-	.options =
-		"case.topology case.exchange case.transport case.profile output plot no-data seed "
-		"set "
-		"quiet color",
+	.options = "case.topology case.exchange case.transport case.profile output plot no-data "
+		   "seed set quiet color",
 	.words_min = 0,
 	.run = run,
 };

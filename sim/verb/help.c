@@ -11,8 +11,7 @@ void usage_print(FILE *out)
 {
 	fprintf(out,
 		"farwire %s predicts the performance of remote GPUs and of training on many "
-		"GPUs.\n\nUsage: farwire VERB "
-		"...\n\n",
+		"GPUs.\n\nUsage: farwire VERB ...\n\n",
 		FARWIRE_VERSION);
 	for (size_t i = 0; i < verb_count(); i++)
 		fprintf(out, "  %-11s %-14s %s\n", verb_at(i)->name, verb_at(i)->words,

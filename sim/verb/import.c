@@ -87,14 +87,13 @@ static int run(const struct command *command)
 		return write_imported(command, &(struct results){&imported, 1});
 	}
 	if (command->gpu && !importer->joins)
-		return command_stop(EXIT_USAGE,
-				    "import: --gpu chooses rows of `import kernels` only (remove "
-				    "it)");
+		return command_stop(
+			EXIT_USAGE,
+			"import: --gpu chooses rows of `import kernels` only (remove it)");
 	if (command->word_count != 2 && !importer->calls && !importer->joins)
 		return command_stop(
 			EXIT_USAGE,
-			"import: there must be one file, not %zu (write one command for "
-			"each file)",
+			"import: there must be one file, not %zu (write one command for each file)",
 			command->word_count - 1);
 	struct results results = {ARENA_ARRAY(command->arena, command->word_count, struct imported),
 				  0};

@@ -38,7 +38,7 @@ bool is_same_file(struct arena *arena, const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-static bool is_file(const char *path)
+bool is_file(const char *path)
 {
 	struct stat status;
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode);

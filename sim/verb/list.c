@@ -7,6 +7,7 @@
 #include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/num.h"
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
 #include "sim/cfg/cfg.h"
@@ -351,14 +352,10 @@ struct shipped {
 static int by_group(const void *a, const void *b)
 {
 	const struct shipped *one = a, *other = b;
-	if (one->facts.group_order != other->facts.group_order)
-		return one->facts.group_order < other->facts.group_order ? -1 : 1;
-	int groups = strcmp(one->facts.group, other->facts.group);
-	if (groups)
-		return groups;
-	if (one->facts.order != other->facts.order)
-		return one->facts.order < other->facts.order ? -1 : 1;
-	return strcmp(one->name, other->name);
+	int groups = strcmp(one->facts.group, other->facts.group),
+	    names = strcmp(one->name, other->name);
+	int then = groups ? groups : ORDER_THEN(one->facts.order, other->facts.order, names);
+	return ORDER_THEN(one->facts.group_order, other->facts.group_order, then);
 }
 
 /* Describes a file by the facts that are computed from it, or by its own description. */

@@ -55,8 +55,7 @@ static const struct option options[] = {
 		 "ranks, as in CUDA_VISIBLE_DEVICES"},
 	{OPTION_CASE, .name = "adapters", .value = "NAME,...",
 	 .help = "adapters of each machine that the programs use, as in NCCL_IB_HCA: "
-		 "mlx5_0,mlx5_1, "
-		 "=mlx5_1 for a whole name, or ^mlx5_0 for all others"},
+		 "mlx5_0,mlx5_1, =mlx5_1 for a whole name, or ^mlx5_0 for all others"},
 	{OPTION_CASE, .name = "fail", .value = "NAME,...",
 	 .help = "links, GPUs, adapters or machines that have failed, by their names in the "
 		 "topology: n0.nv0 of one machine, or nv0 of each"},
@@ -65,8 +64,8 @@ static const struct option options[] = {
 		 "n0.nic0=0.5"},
 	{OPTION_GROUP, .name = "plan", .value = "tp=8,pp=4,...",
 	 .help = "splits a transformer over the job's GPUs; short for --set plan.tp=8 and so on "
-		 "(`farwire list parameters` shows the keys); names of Megatron-LM and other "
-		 "tools are allowed, too"},
+		 "(`farwire list parameters` shows the keys); names of Megatron-LM and other tools "
+		 "are allowed, too"},
 	{OPTION_GROUP, .name = "serve", .value = "rate=10,prompt=512,...",
 	 .help = "serves requests with the network, on as many replicas as --copies says; short "
 		 "for --set serve.rate=10 and so on"},
@@ -94,8 +93,8 @@ static const struct option options[] = {
 	 .help = "result whose sensitivity is computed; by default the ratio, the efficiency of a "
 		 "job or the bus bandwidth of a collective"},
 	{OPTION_TEXTS, .name = "for", .value = "KEY", FIELD(keys),
-	 .help = "for solve, the parameter to solve for; for sensitivity, a text that the names "
-		 "of the ranked parameters contain (repeatable)"},
+	 .help = "for solve, the parameter to solve for; for sensitivity, a text that the names of "
+		 "the ranked parameters contain (repeatable)"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
 	 .help = "range to search, with units; by default a range around the current value"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
@@ -117,8 +116,8 @@ static const struct option options[] = {
 	 .help = "number of threads, without effect on results; by default one for each core"},
 	{OPTION_ON, .name = "leave-out-systems", FIELD(leave_out_systems),
 	 .help = "predicts the rows of each measured system without the parameters that were "
-		 "fitted to it, and prints how many lie in their intervals; with DATASET, of "
-		 "its systems only"},
+		 "fitted to it, and prints how many lie in their intervals; with DATASET, of its "
+		 "systems only"},
 	{OPTION_HEADING, .name = "Measurements"},
 	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio),
 	 .help = "standard deviation of measured times around a right prediction, as a part of "

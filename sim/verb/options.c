@@ -106,8 +106,7 @@ static unsigned choice_of(struct parser *p, const struct option *option, const c
 	return 0;
 }
 
-/* Checks that the name of an image file ends in a known format. This happens before the long work.
- */
+/* Checks that the name of an image file ends in a known format, before the long work. */
 static const char *image_of(struct parser *p, const struct option *option, const char *value)
 {
 	enum image_format format;

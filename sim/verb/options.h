@@ -4,8 +4,7 @@
  * A row has everything about an option: name, type of value, field of struct command, default,
  * help and shell completion. The parser and `--help` read the rows. `make documents` writes the
  * man page and the shell completion from them, and tests/golden/test_options.c fails when these
- * differ from the rows.
- */
+ * differ from the rows. */
 #pragma once
 
 #include <stdbool.h>

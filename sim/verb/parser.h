@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to the parser and to command.c: shared by options.c (options), words.c (words), help.c.
- */
+/* Private to the parser and to command.c: shared by options.c, words.c and help.c. */
 #pragma once
 
 #include <stdio.h>

@@ -44,7 +44,7 @@ static int run(const struct command *command)
 		return EXIT_FAILED;
 	const char *journal = command_journal(command);
 	struct progress progress = progress_new("simulated steps", journal, command->quiet);
-	struct plan_search_request request = {.input = command_input(command, 0, &progress),
+	struct plan_search_request request = {.input = command_input(command, &progress),
 					      .axes = axes,
 					      .axis_count = axis_count,
 					      .most_count = command->best_count,
@@ -70,10 +70,8 @@ const struct verb verb_plan = {
 		    "pytorch-fsdp-bf16 \\\n"
 		    "      --exchange nccl-2.18 --gpus 16 --plan global_batch=64,tp=4 \\\n"
 		    "      --vary plan.micro_batch=1,2 --vary plan.cp=1,2\n",
-	.options =
-		"set plan vary best exhaustive wide format output plot no-data title seed draws=8 "
-		"jobs color "
-		"quiet",
+	.options = "set plan vary best exhaustive wide format output plot no-data title seed "
+		   "draws=8 jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -78,8 +78,7 @@ static int run(const struct command *command)
 	if (!path && !data)
 		return command_stop(
 			EXIT_USAGE,
-			"`farwire plot` needs an image file (write --plot FILE.svg, .pdf "
-			"or .png)");
+			"`farwire plot` needs an image file (write --plot FILE.svg, .pdf or .png)");
 	predictions_vec all = {0};
 	int code = read_all(command, &all);
 	if (code == EXIT_DONE && path)

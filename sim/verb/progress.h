@@ -3,8 +3,7 @@
  * On a terminal that is one line that changes. Elsewhere it is a line every ten seconds,
  * so that the log of a batch job stays short. Work of less than a second is not reported. As long
  * as the first point is not done, the seconds are counted. An interrupt (SIGINT) ends the program
- * with a line that says how to go on.
- */
+ * with a line that says how to go on. */
 #pragma once
 
 #include <stdbool.h>

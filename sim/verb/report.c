@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire report: writes a page about cases, datasets and recordings that begins with the answer.
- */
+/* farwire report: writes a page about cases, datasets and recordings, the answer first. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
@@ -45,11 +43,9 @@ static enum word_kind shipped_kind(const struct command *command, const char *wo
  * another file tells its kind. Any other word is a name. */
 static enum word_kind kind_of(const struct command *command, const char *word)
 {
-	struct stat status;
 	if (is_recording(word))
 		return WORD_RECORDING;
-	bool there = stat(word, &status) == 0 && S_ISREG(status.st_mode);
-	if (!there && !ends_in(word, ".cfg"))
+	if (!is_file(word) && !ends_in(word, ".cfg"))
 		return shipped_kind(command, word);
 	struct diag *diag = diag_new(command->arena);
 	const struct cfg_node *file = cfg_read(command->arena, diag, word);
@@ -58,10 +54,9 @@ static enum word_kind kind_of(const struct command *command, const char *word)
 	if (file && cfg_child(file, "case"))
 		return WORD_CASE;
 	if (file)
-		diag_error(
-			diag, cfg_origin(file),
-			"the file is neither a case nor a dataset (write a group `case = { ... }` "
-			"or `dataset = { ... }`)");
+		diag_error(diag, cfg_origin(file),
+			   "the file is neither a case nor a dataset (write a group `case = { ... "
+			   "}` or `dataset = { ... }`)");
 	diag_print(diag, stderr);
 	return WORD_WRONG;
 }
@@ -121,17 +116,15 @@ static int add_word(struct report *report, const struct command *command, size_t
 	if (kind == WORD_CASE)
 		return add_case(report, command, index, progress);
 	if (command->vary.count)
-		return command_stop(EXIT_USAGE,
-				    "--vary works only with cases, and '%s' is not a case (remove "
-				    "one of them)",
-				    word);
+		return command_stop(
+			EXIT_USAGE,
+			"--vary works only with cases, and '%s' is not a case (remove one of them)",
+			word);
 	return kind == WORD_DATASET ? add_dataset(report, command, word)
 				    : add_recording(report, command, word);
 }
 
-/* Adds all words to the report. It prints errors, including those by which only a figure is
- * missing.
- */
+/* Adds all words to the report. It prints errors, also those by which only a figure is missing. */
 static int fill(struct report *report, const struct command *command, struct progress *progress)
 {
 	int code = EXIT_DONE;
@@ -148,11 +141,11 @@ static int run(const struct command *command)
 {
 	bool html = ends_in(command->output, ".html") || ends_in(command->output, ".htm");
 	if (ends_in(command->output, ".pdf"))
-		return command_stop(EXIT_USAGE,
-				    "-o %s: a report is an HTML page (write -o FILE.html and print "
-				    "it from a browser; for one chart as PDF write `farwire plot "
-				    "RESULT -o FILE.pdf`)",
-				    command->output);
+		return command_stop(
+			EXIT_USAGE,
+			"-o %s: a report is an HTML page (write -o FILE.html and print it from a "
+			"browser; for one chart as PDF write `farwire plot RESULT -o FILE.pdf`)",
+			command->output);
 	if (!html && strcmp(command->output, "-") != 0)
 		return command_stop(EXIT_USAGE, "-o %s: the name must end in .html",
 				    command->output);

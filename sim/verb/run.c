@@ -68,21 +68,21 @@ static int run(const struct command *command)
 	if (command->plot && prediction_kinds(predictions, count) == PREDICTION_COLLECTIVE)
 		return command_stop(
 			EXIT_USAGE,
-			"--plot: one size of a collective gives no curve (write 'farwire "
-			"sweep' instead of 'run', and --vary 'case.collective_size=1 "
-			"KiB:1 GiB:log21')");
+			"--plot: one size of a collective gives no curve (write 'farwire sweep' "
+			"instead of 'run', and --vary 'case.collective_size=1 KiB:1 GiB:log21')");
 	const struct chart_text text = command_chart_text(command, "One step of the plan");
 	const struct drawing *timeline =
 		command->timeline ? chart_pipeline(command->arena, text, trace, command->all_ranks)
 				  : NULL;
 	if (command->timeline && !timeline && !predictions[0]->ok)
-		return command_stop(EXIT_FAILED,
-				    "--timeline: there is no step to draw, because the first case "
-				    "failed: %s",
-				    predictions[0]->reason);
+		return command_stop(
+			EXIT_FAILED,
+			"--timeline: there is no step to draw, because the first case failed: %s",
+			predictions[0]->reason);
 	if (command->timeline && !timeline)
-		return command_stop(EXIT_USAGE, "--timeline: the first case has no plan (write "
-						"--plan, or use --trace)");
+		return command_stop(
+			EXIT_USAGE,
+			"--timeline: the first case has no plan (write --plan, or use --trace)");
 	code = command_write_predictions(command, predictions, count);
 	if (code == EXIT_DONE && command->trace)
 		code = write_file(command->trace, write_trace, trace);
@@ -102,8 +102,7 @@ const struct verb verb_run = {
 		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "
 		    "result.json\n",
 	.options = "set plan serve links wide format output plot no-data timeline all-ranks trace "
-		   "title "
-		   "seed draws jobs color quiet",
+		   "title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

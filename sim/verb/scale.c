@@ -27,7 +27,7 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
-	struct scaling_request request = {.input = command_input(command, 0, &progress),
+	struct scaling_request request = {.input = command_input(command, &progress),
 					  .gpus = {command->gpus, {"--gpus", 0}}};
 	request.input.options.effects = !command->quiet;
 	struct diag *diag = diag_new(command->arena);

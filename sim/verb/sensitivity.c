@@ -33,7 +33,7 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
-	const struct sensitivity_request request = {.input = command_input(command, 0, &progress),
+	const struct sensitivity_request request = {.input = command_input(command, &progress),
 						    .number = {command->of, {"--of", 0}},
 						    .vary_ratio = command->vary_all_ratio,
 						    .keys = command->keys.items,
@@ -66,11 +66,8 @@ const struct verb verb_sensitivity = {
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set plan serve of for vary-all wide format output plot no-data title "
-		   "seed draws "
-		   "jobs "
-		   "color "
-		   "quiet",
+	.options = "set plan serve of for vary-all wide format output plot no-data title seed "
+		   "draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

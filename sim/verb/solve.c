@@ -19,17 +19,16 @@ static const struct drawing *draw(const struct command *command, const struct so
 static int run(const struct command *command)
 {
 	if (!command->target || command->keys.count != 1)
-		return command_stop(EXIT_USAGE, "`farwire solve` needs %s",
-				    !command->target
-					    ? "--target, for example --target 'ratio>=0.95'"
-				    : command->keys.count
-					    ? "exactly one --for KEY (write one command for "
-					      "each parameter)"
-					    : "--for KEY (`farwire explain CASE` shows the keys)");
+		return command_stop(
+			EXIT_USAGE, "`farwire solve` needs %s",
+			!command->target ? "--target, for example --target 'ratio>=0.95'"
+			: command->keys.count
+				? "exactly one --for KEY (write one command for each parameter)"
+				: "--for KEY (`farwire explain CASE` shows the keys)");
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
-	const struct solving_request request = {.input = command_input(command, 0, &progress),
+	const struct solving_request request = {.input = command_input(command, &progress),
 						.target = {command->target, {"--target", 0}},
 						.key = {command->keys.items[0], {"--for", 0}},
 						.between = {command->between, {"--between", 0}},
@@ -55,8 +54,7 @@ const struct verb verb_solve = {
 		"  farwire solve dgx1-scaling --target 'efficiency>=0.95' --for case.gpus "
 		"--between 1:64\n",
 	.options = "set plan serve target for between wide format output plot no-data title seed "
-		   "draws jobs "
-		   "color quiet",
+		   "draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

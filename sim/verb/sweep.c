@@ -36,8 +36,7 @@ static void read_target(const struct command *command, struct diag *diag,
 			    reporting_of(command->arena, scenario), command->target, target);
 }
 
-/* Runs the sweep on the first rank or the only process, writes the result and removes the journal.
- */
+/* Runs the sweep on the first or only rank, writes the result and removes the journal. */
 static int lead(const struct command *command, struct diag *diag,
 		const struct sweep_request *request)
 {
@@ -68,7 +67,7 @@ static int run(const struct command *command)
 {
 	struct diag *diag = diag_new(command->arena);
 	struct sweep_axis axes[AXES_MAX];
-	struct sweep_request request = {.input = command_input(command, 0, NULL),
+	struct sweep_request request = {.input = command_input(command, NULL),
 					.axes = axes,
 					.axis_count = command->vary.count,
 					.journal = command_journal(command)};
@@ -95,18 +94,16 @@ const struct verb verb_sweep = {
 	.words = "CASE",
 	.help = "predicts a case over a grid of parameter values (with intervals only after "
 		"--draws)",
-	.examples =
-		"  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot "
-		"curve.svg\n"
-		"  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log100' \\\n"
-		"      --vary 'link.wire.bandwidth=1 Gbit/s:100 Gbit/s:log100' -o grid.csv --plot "
-		"map.svg --target 'ratio>=0.9'\n"
-		"  mpirun -n 64 farwire sweep case.cfg --vary ... -o grid.csv\n"
-		"  farwire sweep nccl.cfg --vary 'case.collective_size=8 B:8 GiB:log31' --plot "
-		"bandwidth.svg\n",
-	.options =
-		"set plan serve vary target wide format output plot no-data title seed draws jobs "
-		"color quiet",
+	.examples = "  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot "
+		    "curve.svg\n"
+		    "  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log100' \\\n"
+		    "      --vary 'link.wire.bandwidth=1 Gbit/s:100 Gbit/s:log100' -o grid.csv "
+		    "--plot map.svg --target 'ratio>=0.9'\n"
+		    "  mpirun -n 64 farwire sweep case.cfg --vary ... -o grid.csv\n"
+		    "  farwire sweep nccl.cfg --vary 'case.collective_size=8 B:8 GiB:log31' --plot "
+		    "bandwidth.svg\n",
+	.options = "set plan serve vary target wide format output plot no-data title seed draws "
+		   "jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -37,21 +37,17 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 {
 	struct diag *diag = diag_new(command->arena);
 	struct progress progress = progress_new("rows", NULL, command->quiet);
-	struct predict_options options = command_predict(command);
-	options.watch = (struct watch){progress_tell, &progress};
-	const struct validation_request request = {
-		.name = name,
-		.input = {.request = {.settings = command->settings,
-				      .setting_count = command->setting_count,
-				      .data_root = command->data_root},
-			  .options = options},
-		.draws_given = command_gave(command, "draws")};
+	struct validation_request request = {.name = name,
+					     .input = command_input(command, NULL),
+					     .draws_given = command_gave(command, "draws")};
+	request.input.options.watch = (struct watch){progress_tell, &progress};
 	const char *broken = NULL;
 	if (!command->quiet)
 		fprintf(stderr, "farwire: predicting %s\n", name);
 	const struct dataset_outcome *outcome =
-		ends_in(name, ".jsonl") ? validate_recording(command, diag, name, &options, &broken)
-					: dataset_validate(command->arena, diag, &request, &broken);
+		ends_in(name, ".jsonl")
+			? validate_recording(command, diag, name, &request.input.options, &broken)
+			: dataset_validate(command->arena, diag, &request, &broken);
 	progress_end(&progress);
 	if (!outcome)
 		*exit_code = command_failed(diag, broken);
@@ -98,9 +94,9 @@ static int draw(const struct command *command, const struct validation *v)
 	}
 	bool pdf = ends_in(command->plot, ".pdf");
 	if (pages.count == 0)
-		return command_stop(EXIT_USAGE,
-				    "--plot: the datasets contain no measured numbers to draw "
-				    "(remove --plot)");
+		return command_stop(
+			EXIT_USAGE,
+			"--plot: the datasets contain no measured numbers to draw (remove --plot)");
 	if (pages.count > 1 && !pdf && !command->quiet)
 		fprintf(stderr,
 			"farwire: --plot: the file has only the first of %zu charts (write a name "
@@ -199,8 +195,7 @@ const struct verb verb_validate = {
 		    "  farwire validate nccl.jsonl --topology dgx-h100 --exchange nccl-2.18\n"
 		    "  farwire validate remoting_lupine --leave-out-systems\n",
 	.options = "case.topology case.exchange case.transport case.profile set wide format output "
-		   "plot no-data "
-		   "title seed draws jobs color quiet leave-out-systems",
+		   "plot no-data title seed draws jobs color quiet leave-out-systems",
 	.words_min = 0,
 	.run = run,
 };

@@ -8,12 +8,12 @@
  *	0  success
  *	1  the simulation broke an invariant, or the output could not be written
  *	2  wrong usage or configuration
- *	3  a bound that a dataset states is broken
- */
+ *	3  a bound that a dataset states is broken */
 #pragma once
 
 #include "plots/charts.h"
 #include "sim/analysis/sweep.h"
+#include "sim/base/table.h"
 #include "sim/predict/baselines.h"
 #include "sim/report/caption.h"
 #include "sim/verb/progress.h"
@@ -70,7 +70,8 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 
 /* ---- for the verbs ---- */
 
-bool ends_in(const char *text, const char *ending);
+/* Returns whether the path is that of a regular file. */
+bool is_file(const char *path);
 
 /* Returns whether the option is on the command line. A verb uses it to distinguish a default from
  * the same value given by the user. */
@@ -82,10 +83,9 @@ struct case_request command_case(const struct command *command, size_t index);
 /* Returns the number of cases: the number of words, or 1 if only options describe the case. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
-/* Returns the input of an analysis of that case. The analysis reports finished points to progress,
- * unless it is NULL. */
-struct analysis_input command_input(const struct command *command, size_t index,
-				    struct progress *progress);
+/* Returns the input of an analysis of the first case. The analysis reports finished points to
+ * progress, unless it is NULL. */
+struct analysis_input command_input(const struct command *command, struct progress *progress);
 /* Prints why there is no prediction, and returns the exit code. broken describes a broken invariant
  * and is otherwise NULL. */
 int command_failed(const struct diag *diag, const char *broken);

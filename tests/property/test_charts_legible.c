@@ -50,8 +50,8 @@ static void check_legible(const char *name, const struct drawing *drawing, struc
 		if (!text_box(line, box))
 			continue;
 		count++;
-		if (!CHECK(box->left >= 0 && box->top >= 0 &&
-			   box->right <= drawing_width(drawing) && box->bottom <= drawing->height))
+		if (!CHECK(box->left >= 0 && box->top >= 0 && box->right <= drawing->width &&
+			   box->bottom <= drawing->height))
 			printf("  %s: \"%s\" is outside\n", name, box->text);
 		for (struct box *other = boxes; other < box; other++)
 			if (!CHECK(box->right <= other->left || other->right <= box->left ||

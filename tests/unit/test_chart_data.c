@@ -41,8 +41,8 @@ static void scaling_curve_is_sorted_by_gpus(void)
 	const struct prediction *list[] = {&two, &four, &one};
 	const double measured[] = {185, 370, 99};
 	const bool test[] = {true, true, false};
-	const struct scaling_curve curve =
-		chart_scaling_curve(arena, "x", list, 3, (struct measured){measured, test});
+	const struct prediction_line line = {"x", list, 3, NULL, measured, test};
+	const struct scaling_curve curve = chart_scaling_curve(arena, &line);
 	CHECK(curve.count == 3 && curve.points[0].gpus == 1 && curve.points[2].gpus == 4);
 	CHECK_NEAR(curve.alone, 100, 1e-12);
 	CHECK_NEAR(curve.measured_alone, 99, 0);
@@ -84,10 +84,22 @@ static void bandwidth_curve_is_sorted_by_size(void)
 	struct prediction small = collective(1e9, "tree, LL");
 	const struct prediction *list[] = {&large, &small};
 	const double sizes_B[] = {1 << 30, 1024};
-	const struct curve curve =
-		chart_bandwidth_curve(arena, "x", list, sizes_B, 2, (struct measured){NULL, NULL});
+	const struct prediction_line line = {"x", list, 2, sizes_B, NULL, NULL};
+	const struct curve curve = chart_bandwidth_curve(arena, &line);
 	CHECK(curve.count == 2 && curve.x[0] == 1024 && !curve.measured);
 	CHECK(curve.y[1].value == 200);
+	arena_free(arena);
+}
+
+static void bandwidth_curve_without_sizes_is_sorted_by_gpus(void)
+{
+	struct arena *arena = arena_new();
+	struct prediction eight = collective(2e11, "ring"), two = collective(1e11, "ring");
+	two.gpu_count = 2;
+	const struct prediction *list[] = {&eight, &two};
+	const struct prediction_line line = {"x", list, 2, NULL, NULL, NULL};
+	const struct curve curve = chart_bandwidth_curve(arena, &line);
+	CHECK(curve.x[0] == 2 && curve.x[1] == 8 && curve.y[0].value == 100);
 	arena_free(arena);
 }
 
@@ -246,6 +258,7 @@ static const struct test tests[] = {
 	TEST(scaling_curve_is_sorted_by_gpus),
 	TEST(unit_of_a_time_follows_the_largest_value),
 	TEST(bandwidth_curve_is_sorted_by_size),
+	TEST(bandwidth_curve_without_sizes_is_sorted_by_gpus),
 	TEST(throughput_quotient_combines_both_intervals),
 	TEST(bars_use_the_ratio_of_each_kind_of_case),
 	TEST(columns_without_values_are_left_out),
