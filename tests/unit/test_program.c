@@ -458,22 +458,6 @@ static void real_input_uses_its_own_thread_and_stream(void)
 	check_input("pytorch", "resnet50", 224);
 }
 
-/* TensorFlow stages only the input of training. The executor of an evaluation copies it first. */
-static void an_evaluation_of_tensorflow_waits_for_its_input(void)
-{
-	struct stack_params stack = stack_of("tensorflow-1");
-	stack.real_input = stack.forward_only = true;
-	const struct program *program = program_of(&stack, "resnet50", 48);
-	const struct call_thread *thread = &program->threads[0];
-	size_t i = 0;
-
-	CHECK(program->thread_count == 1);
-	CHECK(calls_of(thread, CALL_MEMCPY_H2D_ASYNC) == 1);
-	while (i < thread->count && thread->items[i].kind != ITEM_AWAIT)
-		CHECK(!is_call(&thread->items[i++], CALL_LAUNCH));
-	CHECK(i < thread->count);
-}
-
 /* ---- kernel times ---- */
 
 /* conv1 of 32 images: 2 x 118,013,952 MACs x 32 at 1e13 flop/s take 755.3 us. Its bytes (input 19.3
@@ -596,7 +580,6 @@ static const struct test tests[] = {
 	TEST(calls_per_launch_are_added),
 	TEST(further_events_are_recorded_without_a_wait),
 	TEST(real_input_uses_its_own_thread_and_stream),
-	TEST(an_evaluation_of_tensorflow_waits_for_its_input),
 	TEST(launches_have_durations_of_their_kernels),
 };
 
