@@ -35,9 +35,10 @@ static const struct param_row stack_rows[] = {
 		     "was measured"),
 	COST_SOURCED(
 		struct stack_params, variable_s, QUANTITY_TIME, 0, 1, "0 us",
-		"host work of a step for each variable that it passes to compiled code, at the "
+		"host work of a step for each variable, before its first operator, at the "
 		"reference clock",
-		"only compiled steps have arguments; the stacks with XLA state it"),
+		"only TensorFlow's sessions read variables by nodes of their own; its stacks state "
+		"what was fitted"),
 	PARAM_BOOL(struct stack_params, forward_only, "false",
 		   "whether a step is only a forward pass, as in an evaluation loop: there is no "
 		   "dropout, and batch norm uses its moving averages",

@@ -204,7 +204,7 @@ const struct program *issue_program(const struct issuer *main, const struct step
 	own[0] = threads[0];
 	own[1] = threads[1];
 	program.threads = own;
-	program.thread_count = spec->stack->real_input ? 2 : 1;
+	program.thread_count = threads[1].count > 0 ? 2 : 1;
 	program.poller.enabled = spec->stack->poller;
 	program.poller.sleep_s = spec->stack->poll_sleep_s;
 	program.memory_B = stack_memory_B(spec->network, spec->batch, spec->stack);

@@ -81,15 +81,28 @@ static void issue_extra(struct issuer *issuer, size_t op, size_t op_count, uint3
 	}
 }
 
+/* Copies real input to the GPU and waits for it. */
+static void issue_input(struct issuer *issuer, const struct step_spec *spec)
+{
+	if (!spec->stack->real_input)
+		return;
+	issue_copy_and_watch(issuer, CALL_MEMCPY_H2D_ASYNC, input_B(spec->network, spec->batch),
+			     !spec->stack->pinned_input, COMPUTE, HOST_TO_DEVICE, EVENT_INPUT,
+			     INPUT_THERE);
+	issue_await(issuer, INPUT_THERE, 1);
+}
+
 /* Sets the number of extra records. */
-static struct call_thread executor_thread(struct issuer *issuer, const struct network *network,
+static struct call_thread executor_thread(struct issuer *issuer, const struct step_spec *spec,
 					  const struct op_graph *graph, uint32_t *extra)
 {
 	const uint32_t *order = breadth_first(issuer->arena, graph);
 	const struct gradients_first first = {STREAM_COUNT, EVENT_EXTRA + EXTRA_EVENTS,
 					      SIGNAL_COUNT};
 	gradients_begin(issuer, graph, &first);
-	issue_begin(issuer, network);
+	issue_begin(issuer, spec->network);
+	if (spec->stack->forward_only)
+		issue_input(issuer, spec);
 	for (size_t i = 0; i < graph->count; i++) {
 		issue_op(issuer, &graph->ops[order[i]], COMPUTE);
 		issue_extra(issuer, i, graph->count, extra);
@@ -115,15 +128,12 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct ne
 	return (struct call_thread){"executor", issuer->items.items, issuer->items.count};
 }
 
-static struct call_thread input_thread(struct issuer *issuer, const struct network *network,
-				       size_t batch)
+/* The thread that stages the input of the next step. */
+static struct call_thread input_thread(struct issuer *issuer, const struct step_spec *spec)
 {
 	issue_item(issuer, ITEM_THINK)->work_s =
 		issuer->stack->session_s + issuer->stack->dispatch_s;
-	issue_copy_and_watch(issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch),
-			     !issuer->stack->pinned_input, COMPUTE, HOST_TO_DEVICE, EVENT_INPUT,
-			     INPUT_THERE);
-	issue_await(issuer, INPUT_THERE, 1);
+	issue_input(issuer, spec);
 	return (struct call_thread){"input", issuer->items.items, issuer->items.count};
 }
 
@@ -133,9 +143,9 @@ static const struct program *program(struct arena *arena, const struct step_spec
 		op_graph_new(arena, spec->network, spec->batch, spec->stack, spec->gpu);
 	struct issuer executor = issuer_new(arena, spec, EVENT_CALLS), input = executor;
 	uint32_t extra = 0;
-	struct call_thread threads[2] = {executor_thread(&executor, spec->network, &graph, &extra)};
-	if (spec->stack->real_input)
-		threads[1] = input_thread(&input, spec->network, spec->batch);
+	struct call_thread threads[2] = {executor_thread(&executor, spec, &graph, &extra)};
+	if (spec->stack->real_input && !spec->stack->forward_only)
+		threads[1] = input_thread(&input, spec);
 	return issue_program(
 		&executor, spec, threads,
 		(struct program){.stream_count = STREAM_COUNT,

@@ -123,6 +123,24 @@ static void input_threads_work_and_are_waited_for(void)
 	CHECK(count_of(&program_of(&pytorch, NULL)->threads[0], ITEM_AWAIT, signal) == 0);
 }
 
+/* TensorFlow stages only the input of training. The executor of an evaluation copies it first. */
+static void an_evaluation_of_tensorflow_waits_for_its_input(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	stack.real_input = stack.forward_only = true;
+	const struct program *program = program_of(&stack, NULL);
+	const struct call_thread *thread = &program->threads[0];
+	size_t i = 0, copies = 0;
+
+	CHECK(program->thread_count == 1);
+	while (i < thread->count && thread->items[i].kind != ITEM_AWAIT) {
+		const struct item *item = &thread->items[i++];
+		CHECK(item->kind != ITEM_CALL || item->call.kind != CALL_LAUNCH);
+		copies += item->kind == ITEM_CALL && item->call.kind == CALL_MEMCPY_H2D_ASYNC;
+	}
+	CHECK(i < thread->count && copies == 1);
+}
+
 /* The stream that copies the loss waits for the GPU's last kernels, too, which ends the step. */
 static void the_end_of_a_step_is_awaited_behind_the_loss(void)
 {
@@ -358,6 +376,7 @@ static const struct test tests[] = {
 	TEST(precision_sets_the_number_type_of_products),
 	TEST(wider_gradients_take_memory),
 	TEST(input_threads_work_and_are_waited_for),
+	TEST(an_evaluation_of_tensorflow_waits_for_its_input),
 	TEST(the_end_of_a_step_is_awaited_behind_the_loss),
 	TEST(calls_around_launches_keep_their_rate),
 	TEST(poller_uses_its_part_of_a_core),
