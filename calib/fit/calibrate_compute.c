@@ -370,7 +370,10 @@ static void attention(struct calibrating *c, struct fitted_kernels *p)
 {
 	static const bool with[GROUPS] = {[ATTENTION] = true};
 	static const bool offered[LAW_CONSTANTS] = {
-		[LAW_ATTENTION] = true, [LAW_ATTENTION_FILL] = true, [LAW_ATTENTION_FLOOR] = true};
+		[LAW_ATTENTION] = true,       [LAW_ATTENTION_FILL] = true,
+		[LAW_ATTENTION_FLOOR] = true, [LAW_ATTENTION_STORE] = true,
+		[LAW_TOKEN_FILL] = true,      [LAW_TOKEN_FLOOR] = true,
+		[LAW_TOKEN_LOAD] = true};
 	const struct recording_point *const *points;
 	const struct law before = {.gpu = c->gpu, .kernels = c->kernels};
 	if (kernels_of(c, ATTENTION, &points) == 0)
@@ -397,7 +400,7 @@ static void attention(struct calibrating *c, struct fitted_kernels *p)
 	const struct calibration_series *series = show(c, ATTENTION, &p->law, &before);
 	calibrating_widen(&p->constants[LAW_ATTENTION], series->rough_ratio);
 	if (series->holds)
-		constants_found(c, LAW_ATTENTION, LAW_ATTENTION_FLOOR, p, "calls of attention");
+		constants_found(c, LAW_ATTENTION, LAW_TOKEN_LOAD, p, "calls of attention");
 }
 
 /* ---- memory ---- */

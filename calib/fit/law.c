@@ -33,6 +33,11 @@ static const struct {
 	[LAW_ATTENTION_FILL] = {"attention_fill", offsetof(struct law, kernels.attention_fill_s)},
 	[LAW_ATTENTION_FLOOR] = {"attention_floor",
 				 offsetof(struct law, kernels.attention_floor_s)},
+	[LAW_ATTENTION_STORE] = {"attention_store",
+				 offsetof(struct law, kernels.attention_store_s)},
+	[LAW_TOKEN_FILL] = {"token_fill", offsetof(struct law, kernels.token_fill_s)},
+	[LAW_TOKEN_FLOOR] = {"token_floor", offsetof(struct law, kernels.token_floor_s)},
+	[LAW_TOKEN_LOAD] = {"token_load", offsetof(struct law, kernels.token_load_Bps)},
 };
 
 const char *law_key(enum law_constant constant)

@@ -3,9 +3,10 @@
  *
  * Products of matrices of different shapes determine a rate for each number type, and constants
  * that all types share: the fill time, the rate of loads, the time of a split k and the bandwidth
- * of operands. Attention determines three of its own. A constant that moves no time by more than a
- * hundredth of its own movement is not fitted. The bandwidth of operands can exceed that of memory,
- * because a repeated product finds its operands in a cache.
+ * of operands. Attention determines its own: four for prompts, and three for single tokens. A
+ * constant that moves no time by more than a hundredth of its own movement is not fitted. The
+ * bandwidth of operands can exceed that of memory, because a repeated product finds its operands in
+ * a cache.
  *
  * The fit minimises relative errors with Huber's loss: Nelder-Mead on the logarithms, then steps of
  * Gauss and Newton. Draws of passes repeat only the last step, which is linear. The fit of rows of
@@ -27,6 +28,10 @@ enum law_constant {
 	LAW_ATTENTION,
 	LAW_ATTENTION_FILL,
 	LAW_ATTENTION_FLOOR,
+	LAW_ATTENTION_STORE,
+	LAW_TOKEN_FILL,
+	LAW_TOKEN_FLOOR,
+	LAW_TOKEN_LOAD,
 	LAW_CONSTANTS,
 };
 

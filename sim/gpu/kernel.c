@@ -18,10 +18,17 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 /* A square tile of twice this side loads registers as long as it multiplies. An assumption. */
 #define REGISTER_SIDE  32.0
 #define REFERENCE_SIDE 128.0
-/* Attention: rows of a tile of queries, and keys that a block takes at a time (FlashAttention). */
-#define QUERY_ROWS     128.0
-#define QUERY_ROWS_MIN 16.0
-#define KEY_BLOCK      128.0
+/* Attention: rows of a tile of queries (FlashAttention 2 on a paged cache has the smaller one), and
+ * keys that a block takes at a time. */
+#define QUERY_ROWS       128.0
+#define QUERY_ROWS_PAGED 64.0
+#define QUERY_ROWS_MIN   16.0
+#define KEY_BLOCK        64.0
+/* The kernel that writes new keys and values into a paged cache has a block for each token, with a
+ * thread for each number up to this many (vLLM, reshape_and_cache_flash). An SM holds 2048 threads
+ * (CUDA C++ Programming Guide). */
+#define STORE_THREADS 512.0
+#define HELD_THREADS  2048.0
 /* An SM loads at most 64 bytes in a clock cycle (CUDA C++ Programming Guide). Elements that do not
  * begin at multiples of 16 bytes need loads of fewer bytes. */
 #define ALIGNED_LOAD_B 16.0
@@ -124,6 +131,7 @@ struct kernel_machine {
 	bool any_width;    /* libraries have tiles of each width */
 	bool plain, lanes; /* lanes: CUDA cores multiply, no tensor cores */
 	bool paired;       /* the library has one tile for each number of rows, in pairs of SMs */
+	enum gpu_generation generation;
 };
 
 /* Returns the clock under load of products, divided by that of the generation's reference GPU at
@@ -181,6 +189,7 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		.plain = work->plain,
 		.paired = work->plain && gpu->generation == GENERATION_HOPPER,
 		.lanes = !gpu_has_tensor_cores(gpu, type),
+		.generation = gpu->generation,
 	};
 }
 
@@ -354,43 +363,58 @@ static double fastest_domain_s(const struct kernel_machine *machine, const struc
 
 /* Returns the time of a block that works on that many rows of queries and on `keys` keys. */
 static double attention_block_s(const struct kernel_machine *machine,
-				const struct kernel_params *kernels,
 				const struct kernel_attention *a, double rows, double keys)
 {
 	double taken = fmax(ceil(keys / KEY_BLOCK), 1) * KEY_BLOCK;
 	return overlapped(4 * rows * taken * a->head_size / machine->rate_flops,
 			  2 * taken * a->head_size * a->element_B / machine->load_Bps) +
-	       kernels->attention_fill_s;
+	       machine->fill_s;
 }
 
-/* Attention of prompts, of single tokens and of anything between. A block works on a tile of
- * queries of the heads that share keys, of up to QUERY_ROWS rows, and passes over their keys.
- * Blocks with more keys take longer, and the last ones end alone. The keys are split where
- * blocks are few, as in FlashDecoding. */
-static double attention_s(const struct kernel_machine *machine, const struct kernel_params *kernels,
+/* Returns the mean over tiles of the keys that a tile sees. The tiles' last queries see from
+ * `first` to all keys, but no tile sees more than `seen`. */
+static double mean_keys(double first, double keys, double seen)
+{
+	double cut = fmin(fmax(seen, first), keys);
+	if (first >= keys)
+		return fmin(keys, seen);
+	return ((cut - first) * (first + cut) / 2 + (keys - cut) * fmin(seen, keys)) /
+	       (keys - first);
+}
+
+/* Attention of prompts and of single tokens, by the kernels that vLLM takes by default:
+ * FlashAttention 2 up to Ada, FlashAttention 3 on Hopper, TensorRT-LLM's in FlashInfer on
+ * Blackwell. A block works on a tile of queries and passes over their keys. FlashAttention 3 fills
+ * a tile with heads that share keys, and splits the keys where blocks are few. The others do so for
+ * single tokens only, and FlashAttention 2 only if heads share keys (flash_api.cpp,
+ * seqlenq_ngroups_swapped). Blocks with more keys take longer, and the last ones end alone. */
+static double attention_s(struct kernel_machine machine, const struct kernel_params *kernels,
 			  const struct kernel_attention *a, double memory_s)
 {
-	double group = a->heads / a->kv_heads, all = a->queries * group, best_s = INFINITY;
-	double rows = fmin(QUERY_ROWS, ceil(all / QUERY_ROWS_MIN) * QUERY_ROWS_MIN);
-	double span = fmin(rows / group, a->queries);
-	double seen = a->window > 0 ? a->window + span : INFINITY;
-	double last = fmin(a->keys, seen);
-	double mean = a->causal ? fmin(a->keys - (a->queries - span) / 2, seen) : last;
-	for (size_t i = 0; i < COUNT_OF(split_counts); i++) {
+	bool token = a->queries <= 1, paged = machine.generation < GENERATION_HOPPER;
+	double group = a->heads / a->kv_heads;
+	bool shares = machine.generation == GENERATION_HOPPER || (token && (!paged || group > 1));
+	double packed = shares ? group : 1, all = a->queries * packed, best_s = INFINITY;
+	double rows = fmin(paged ? QUERY_ROWS_PAGED : QUERY_ROWS,
+			   ceil(all / QUERY_ROWS_MIN) * QUERY_ROWS_MIN);
+	double span = fmin(fmax(rows / packed, 1), a->queries);
+	double seen = a->window > 0 ? a->window + span : INFINITY, last = fmin(a->keys, seen);
+	double mean = a->causal ? mean_keys(a->keys - a->queries + span, a->keys, seen) : last;
+	machine.fill_s = token ? kernels->token_fill_s : kernels->attention_fill_s;
+	if (token)
+		machine.load_Bps = kernels->token_load_Bps;
+	for (size_t i = 0; i < (shares ? COUNT_OF(split_counts) : 1); i++) {
 		double split = split_counts[i];
-		if (split > 1 && last / split < KEY_BLOCK)
-			break;
-		double blocks = a->sequences * a->kv_heads * ceil(all / rows) * split;
-		double longest_s = attention_block_s(machine, kernels, a, rows, last / split);
-		double mean_s = attention_block_s(machine, kernels, a, rows, mean / split);
-		double waves = blocks / machine->sm_count;
-		double time_s = waves <= 1    ? longest_s
-				: mean < last ? waves * mean_s + longest_s / 2
-					      : ceil(waves) * longest_s;
+		double blocks = a->sequences * a->heads / packed * ceil(all / rows) * split;
+		double longest_s = attention_block_s(&machine, a, rows, last / split);
+		double mean_s = attention_block_s(&machine, a, rows, mean / split);
+		double waves = blocks / machine.sm_count;
+		double time_s = fmin(ceil(waves) * longest_s,
+				     fmax(longest_s, waves * mean_s + longest_s / 2));
 		best_s = fmin(best_s,
-			      overlapped(time_s, memory_s) + (split > 1 ? kernels->split_s : 0));
+			      overlapped(time_s, memory_s) + (split > 1 ? machine.split_s : 0));
 	}
-	return best_s + kernels->attention_floor_s;
+	return best_s + (token ? kernels->token_floor_s : kernels->attention_floor_s);
 }
 
 static double fused_experts_s(const struct gpu_params *gpu,
@@ -421,6 +445,37 @@ static double fused_experts_s(const struct gpu_params *gpu,
 	return experts_s(&machine, kernels, &work->experts);
 }
 
+/* Returns true if the L2 cache holds these bytes, which a benchmark uses again and again. */
+static bool is_cached(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
+		      double repeated_B)
+{
+	return efficiency->alone && repeated_B > 0 && repeated_B < gpu->cache_B;
+}
+
+/* Attention, and before it the kernel that writes the new keys and values into the cache, which is
+ * part of FlashAttention's call in vLLM. Its blocks are of one token each and wait for memory
+ * twice, so their latency limits them. */
+static double fused_attention_s(const struct gpu_params *gpu,
+				const struct efficiency_params *efficiency,
+				const struct kernel_work *work,
+				const struct kernel_machine *machine)
+{
+	const struct kernel_attention *a = &work->attention;
+	double tokens = a->sequences * a->queries, numbers = a->kv_heads * a->head_size;
+	double written_B = tokens * numbers * 2 * (machine->element_B + a->element_B);
+	double memory_s = work->bytes_B / machine->bandwidth_Bps;
+	double written_s = written_B / machine->bandwidth_Bps;
+	if (is_cached(gpu, efficiency, work->repeated_B))
+		memory_s /= CACHE_RATIO;
+	if (is_cached(gpu, efficiency, written_B))
+		written_s /= CACHE_RATIO;
+	double blocks_s = tokens * fmin(STORE_THREADS, numbers) / HELD_THREADS / machine->sm_count *
+			  efficiency->kernels->attention_store_s;
+	double time_s = attention_s(*machine, efficiency->kernels, a, memory_s);
+	return gpu->generation > GENERATION_HOPPER ? time_s
+						   : time_s + overlapped(blocks_s, written_s);
+}
+
 static double law_of_type_s(const struct gpu_params *gpu,
 			    const struct efficiency_params *efficiency,
 			    const struct kernel_work *work)
@@ -429,7 +484,7 @@ static double law_of_type_s(const struct gpu_params *gpu,
 	struct kernel_machine machine = machine_of(gpu, efficiency, work);
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
 	double operands_s = bytes_s / kernels->operand_ratio;
-	if (efficiency->alone && work->repeated_B > 0 && work->repeated_B < gpu->cache_B)
+	if (is_cached(gpu, efficiency, work->repeated_B))
 		operands_s /= CACHE_RATIO;
 	switch (work->form) {
 	case KERNEL_EXPERTS:
@@ -450,7 +505,7 @@ static double law_of_type_s(const struct gpu_params *gpu,
 	case KERNEL_ATTENTION:
 	case KERNEL_CUDNN_ATTENTION:
 		if (work->attention.sequences > 0)
-			return attention_s(&machine, kernels, &work->attention, operands_s);
+			return fused_attention_s(gpu, efficiency, work, &machine);
 		return overlapped(work->flop / machine.rate_flops / machine.sm_count, bytes_s);
 	default:
 		return work->reduces     ? bytes_s / kernels->reduction_ratio

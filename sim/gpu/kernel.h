@@ -100,8 +100,8 @@ struct kernel_work {
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
 	 * are multiples of 16 bytes */
 	double aligned_count;
-	/* product: bytes that a benchmark uses in turn, which the L2 cache may hold; 0: no
-	 * benchmark */
+	/* product, attention: bytes that a benchmark uses in turn, which the L2 cache may hold; 0:
+	 * no benchmark */
 	double repeated_B;
 	double library_ratio; /* its rate divided by that of the constants' library; 0: 1 */
 	union {
@@ -123,7 +123,9 @@ struct kernel_work {
 struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
 	double convolution_ratio, attention_ratio, cudnn_attention_ratio, attention_forward_ratio;
-	double fill_s, load_Bps, split_s, operand_ratio, attention_fill_s, attention_floor_s;
+	double fill_s, load_Bps, split_s, operand_ratio;
+	double attention_fill_s, attention_floor_s, attention_store_s;
+	double token_fill_s, token_floor_s, token_load_Bps;
 	double sustained_ratio, reduction_ratio, power_exponent_count;
 	double experts_half_ratio, experts_fp8_ratio, experts_block_ratio;
 	double experts_operand_ratio, experts_pass_ratio, experts_kernel_s, experts_step_s;

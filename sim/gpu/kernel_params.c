@@ -24,7 +24,7 @@ static const struct param_row kernel_rows[] = {
 			"assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
 			"compare cuDNN with FlashAttention on H100"),
 	COST_GENERATION(struct kernel_params, attention_forward_ratio, QUANTITY_RATIO, 0.01, 2,
-			"0.6",
+			"0.65",
 			"part of the peak of its number type that attention without backward "
 			"reaches, as in inference",
 			"assumption: between the generations that were fitted"),
@@ -101,13 +101,31 @@ static const struct param_row kernel_rows[] = {
 			"rate at which an SM expands weights of 4 bits to 16 bits in fused experts",
 			"assumption: 12 billion weights a second, fitted to H100 and B200"),
 	COST_GENERATION(
-		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
+		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "2.8 us",
 		"time in which a block of attention loads its first elements and writes its "
-		"result",
+		"result, for prompts",
 		"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, attention_floor_s, QUANTITY_TIME, 0, 1e-3, "5 us",
+			"time of attention of prompts beside its blocks: lengths are prepared, and "
+			"kernels start",
+			"assumption: between the generations that were fitted"),
 	COST_GENERATION(
-		struct kernel_params, attention_floor_s, QUANTITY_TIME, 0, 1e-3, "5 us",
-		"time of attention beside its kernel: lengths are prepared, and parts are added",
+		struct kernel_params, attention_store_s, QUANTITY_TIME, 0, 1e-3, "1.2 us",
+		"time of a block that writes the keys and values of a new token into the cache",
+		"assumption: twice the latency of memory, between the generations that were "
+		"fitted"),
+	COST_GENERATION(
+		struct kernel_params, token_fill_s, QUANTITY_TIME, 0, 1e-3, "2.5 us",
+		"time in which a block of attention of single tokens loads its first elements "
+		"and writes its result",
+		"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, token_floor_s, QUANTITY_TIME, 0, 1e-3, "5.5 us",
+			"time of attention of single tokens beside its blocks",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, token_load_Bps, QUANTITY_RATE, 1e8, 1e13, "30 GB/s",
+		"rate at which an SM reads keys and values for single tokens; lower than load, "
+		"because few rows leave few loads in flight",
 		"assumption: between the generations that were fitted"),
 };
 const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);

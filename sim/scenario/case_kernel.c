@@ -132,12 +132,13 @@ struct single_kernel single_attention(enum number_type type, struct kernel_atten
 {
 	double kept = a.window > 0 ? fmin(a.keys, a.window + a.queries) : a.keys;
 	double values_B = size_of((int)type) * 2 * a.heads * a.queries;
-	return (struct single_kernel){
-		.work = {.bytes_B = a.sequences * a.head_size *
-				    (values_B + 2 * a.element_B * a.kv_heads * kept),
-			 .form = KERNEL_ATTENTION,
-			 .type = type,
-			 .attention = a}};
+	double bytes_B =
+		a.sequences * a.head_size * (values_B + 2 * a.element_B * a.kv_heads * kept);
+	return (struct single_kernel){.work = {.bytes_B = bytes_B,
+					       .repeated_B = bytes_B,
+					       .form = KERNEL_ATTENTION,
+					       .type = type,
+					       .attention = a}};
 }
 
 static struct single_kernel product_run(const struct kernel_case *k)

@@ -31,6 +31,10 @@ static const struct kernel_params half = {.product_fp32_ratio = 0.5,
 					  .operand_ratio = 1,
 					  .attention_fill_s = 3e-6,
 					  .attention_floor_s = 5e-6,
+					  .attention_store_s = 0,
+					  .token_fill_s = 3e-6,
+					  .token_floor_s = 6e-6,
+					  .token_load_Bps = 1e30,
 					  .sustained_ratio = 1,
 					  .plain_fill_s = 1e-6,
 					  .quantise_ratio = 0.25};
@@ -371,51 +375,6 @@ static void tf32_is_used_only_where_it_is_faster(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fp32_s, 1e-9);
 }
 
-/* Prompts of 1024 tokens in 10 heads of 64 on ten SMs. A tile of 128 queries multiplies them with
- * its keys, at half of 80 Tflop/s: 4 x 128 x keys x 64 / 4e12. Eighty blocks are 8 waves with 576
- * keys on average, which are 640 in blocks of 128, and half of a block with all 1024 ends alone. */
-static void attention_of_prompts_works_in_tiles(void)
-{
-	struct kernel_work work = {.form = KERNEL_ATTENTION, .type = NUMBER_FP16};
-	work.attention = (struct kernel_attention){.sequences = 1,
-						   .queries = 1024,
-						   .keys = 1024,
-						   .heads = 10,
-						   .kv_heads = 10,
-						   .head_size = 64,
-						   .element_B = 2,
-						   .causal = true};
-	double block_s = 4.0 * 128 * 64 / 4e12;
-	CHECK_NEAR(duration_s(&work),
-		   8 * (640 * block_s + 3e-6) + (1024 * block_s + 3e-6) / 2 + 5e-6, 1e-9);
-	/* with a window of 128, tiles see up to 256 keys, and all need as long */
-	work.attention.window = 128;
-	CHECK_NEAR(duration_s(&work), 8 * (256 * block_s + 3e-6) + 5e-6, 1e-9);
-}
-
-/* One token of each of two sequences with 8192 keys, and 8 heads that share one: 2 blocks of 16
- * rows. Their keys and values are 2 x 8192 x 64 x 2 B each. An SM loads them at 10 GB/s in 210 us,
- * so they are split over 4 SMs each. A kernel adds the parts. */
-static void attention_of_one_token_splits_its_keys(void)
-{
-	struct kernel_params slow = half;
-	slow.load_Bps = 10e9;
-	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
-	struct gpu_params gpu = gpu_of(10);
-	struct kernel_work work = {.form = KERNEL_ATTENTION, .type = NUMBER_FP16};
-	work.attention = (struct kernel_attention){.sequences = 2,
-						   .queries = 1,
-						   .keys = 8192,
-						   .heads = 8,
-						   .kv_heads = 1,
-						   .head_size = 64,
-						   .element_B = 2,
-						   .causal = true};
-	double load_s = 2.0 * 2048 * 64 * 2 / 10e9, flop_s = 4.0 * 16 * 2048 * 64 / 4e12;
-	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), both(load_s, flop_s) + 3e-6 + 2e-6 + 5e-6,
-		   1e-9);
-}
-
 static void attention_and_passes_take_flop_and_bytes(void)
 {
 	struct kernel_work attention = {
@@ -545,8 +504,6 @@ int main(void)
 		TEST(small_tiles_are_limited_by_their_loads),
 		TEST(tiles_of_each_width_fit_better),
 		TEST(kernels_alone_run_at_the_higher_clock),
-		TEST(attention_of_prompts_works_in_tiles),
-		TEST(attention_of_one_token_splits_its_keys),
 		TEST(one_row_more_costs_at_most_a_wave),
 		TEST(small_result_with_a_long_k_is_split),
 		TEST(winograd_speeds_up_fp32_convolutions_only),

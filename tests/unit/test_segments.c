@@ -160,7 +160,11 @@ static struct law law_of(double sm_count, double floor_s)
 					.operand_ratio = 1,
 					.attention_forward_ratio = 0.6,
 					.attention_fill_s = 2e-6,
-					.attention_floor_s = 5e-6}};
+					.attention_floor_s = 5e-6,
+					.attention_store_s = 1e-6,
+					.token_fill_s = 2e-6,
+					.token_floor_s = 8e-6,
+					.token_load_Bps = 3e10}};
 }
 
 static void product_takes_waves_of_tiles_and_their_fill(void)
@@ -203,6 +207,9 @@ static struct law planted_law(const double planted[LAW_CONSTANTS])
 	truth.kernels.attention_forward_ratio = planted[LAW_ATTENTION];
 	truth.kernels.attention_fill_s = planted[LAW_ATTENTION_FILL];
 	truth.kernels.attention_floor_s = planted[LAW_ATTENTION_FLOOR];
+	truth.kernels.token_fill_s = planted[LAW_TOKEN_FILL];
+	truth.kernels.token_floor_s = planted[LAW_TOKEN_FLOOR];
+	truth.kernels.token_load_Bps = planted[LAW_TOKEN_LOAD];
 	return truth;
 }
 
@@ -219,13 +226,17 @@ static void planted_constants_of_kernels_are_found(void)
 							[NUMBER_BF16] = true},
 						       {[LAW_ATTENTION] = true,
 							[LAW_ATTENTION_FILL] = true,
-							[LAW_ATTENTION_FLOOR] = true}};
+							[LAW_ATTENTION_FLOOR] = true,
+							[LAW_TOKEN_FILL] = true,
+							[LAW_TOKEN_FLOOR] = true,
+							[LAW_TOKEN_LOAD] = true}};
 	static const double planted[LAW_CONSTANTS] = {
-		[NUMBER_FP32] = 12e12,       [NUMBER_FP16] = 9e13,
-		[LAW_FILL] = 1.7e-6,         [LAW_LOAD] = 6e10,
-		[LAW_SPLIT] = 4e-6,          [LAW_OPERAND] = 0.8,
-		[LAW_ATTENTION] = 0.4,       [LAW_ATTENTION_FILL] = 1.5e-6,
-		[LAW_ATTENTION_FLOOR] = 7e-6};
+		[NUMBER_FP32] = 12e12,        [NUMBER_FP16] = 9e13,
+		[LAW_FILL] = 1.7e-6,          [LAW_LOAD] = 6e10,
+		[LAW_SPLIT] = 4e-6,           [LAW_OPERAND] = 0.8,
+		[LAW_ATTENTION] = 0.4,        [LAW_ATTENTION_FILL] = 1.5e-6,
+		[LAW_ATTENTION_FLOOR] = 7e-6, [LAW_TOKEN_FILL] = 1.2e-6,
+		[LAW_TOKEN_FLOOR] = 9e-6,     [LAW_TOKEN_LOAD] = 2e10};
 	struct arena *arena = arena_new();
 	struct law truth = planted_law(planted), found = law_of(80, 1.5e-6);
 	found.gpu.memory_bandwidth_Bps = truth.gpu.memory_bandwidth_Bps;

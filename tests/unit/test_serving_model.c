@@ -30,7 +30,8 @@ static const struct kernel_params kernels = {.product_fp32_ratio = 1,
 					     .experts_operand_ratio = 1,
 					     .experts_pass_ratio = 1,
 					     .reduction_ratio = 1,
-					     .load_Bps = 1e30};
+					     .load_Bps = 1e30,
+					     .token_load_Bps = 1e30};
 static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &kernels};
 static const struct stack_params stack = {
 	.precision = PRECISION_BF16, .fused_attention = true, .workspace_B = 1e6};
@@ -148,31 +149,32 @@ static void a_token_reads_the_weights_once(void)
 }
 
 /* A generated token reads keys and values of its context in 32 layers, and its query and result of
- * 32 heads of 128. */
+ * 32 heads of 128. Its own keys and values are read in 4 B each and written in 2 B. */
 static void attention_reads_the_context(void)
 {
 	struct serving_model *model = model_of("llama3-8b");
 	double without_B = iteration_B(model, (struct iteration){.rows = 1});
 	struct iteration it = {.rows = 1, .decode_rows = 1, .decode_keys = {1000, 1000}};
 	CHECK_NEAR(iteration_B(model, it) - without_B,
-		   1000 * serving_model_token_B(model) + 32 * 2 * 32 * 128 * 2.0, 1e-6);
+		   (1000 + 3) * serving_model_token_B(model) + 32 * 2 * 32 * 128 * 2.0, 1e-6);
 	struct iteration prompt = {.rows = 1,
 				   .prompt_rows = 10,
 				   .prompt_keys = {500, 500},
 				   .prompt_pairs = {4000, 4000}};
 	CHECK_NEAR(iteration_B(model, prompt) - without_B,
-		   500 * serving_model_token_B(model) + 10 * 32 * 2 * 32 * 128 * 2.0, 1e-6);
+		   (500 + 30) * serving_model_token_B(model) + 10 * 32 * 2 * 32 * 128 * 2.0, 1e-6);
 }
 
 /* Layers with a window read fewer keys: 12 of 24 layers of gpt-oss 20B read 128, the others
- * 1,000. */
+ * 1,000, and all write their own. */
 static void layers_with_a_window_read_only_it(void)
 {
 	struct serving_model *model = model_of("gpt-oss-20b");
 	double without_B = iteration_B(model, (struct iteration){.rows = 1});
 	struct iteration it = {.rows = 1, .decode_rows = 1, .decode_keys = {1000, 128}};
 	CHECK_NEAR(iteration_B(model, it) - without_B,
-		   (1000 + 128) * serving_model_token_B(model) / 2 + 24 * 2 * 64 * 64 * 2.0, 1e-6);
+		   (1000 + 128 + 6) * serving_model_token_B(model) / 2 + 24 * 2 * 64 * 64 * 2.0,
+		   1e-6);
 }
 
 /* Mixtral's token needs 2 of 8 experts of 3 x 4,096 x 14,336 numbers in each of 32 layers. With 4
