@@ -48,8 +48,8 @@ static const struct param_row kernel_rows[] = {
 	COUNT(k_count, "4096", "product: columns of the first matrix"),
 	COUNT(products_count, "1", "product: number of equal products in one kernel"),
 	COUNT(copies_count, "1",
-	      "product: second matrices that the benchmark uses in turn, of which the L2 cache may "
-	      "hold all"),
+	      "product: second matrices that the benchmark uses in turn; if they fit into the L2 "
+	      "cache (gpu.*.cache), they are read from there"),
 	PARAM_BOOL(struct kernel_case, quantise, "false",
 		   "product: whether a kernel before it quantises the first matrix from 16 bits"),
 	PARAM_BOOL(struct kernel_case, plain, "false",
@@ -227,9 +227,14 @@ static void check(struct reader *c, const struct kernel_case *k, const struct gp
 {
 	enum number_type type = (enum number_type)k->type;
 	if (k->form != FORM_PASS && !gpu_has(&gpu->params, type))
-		case_error(c, "kernel.type",
-			   "kernel.type: GPU '%s' does not have %s (write another number type)",
-			   gpu->profile, number_type_name(type));
+		case_error(
+			c, "kernel.type",
+			gpu_generation_has(gpu->params.generation, type)
+				? "kernel.type: the file of GPU '%s' states no rate of %s (write "
+				  "another number type, or set gpu.%s.%s to its peak)"
+				: "kernel.type: GPU '%s' does not have %s (write another number "
+				  "type)",
+			gpu->profile, number_type_name(type), gpu->profile, number_type_name(type));
 	if (k->weights != WEIGHTS_SAME && size_of(k->type) != 2)
 		case_error(c, "kernel.weights",
 			   "kernel.weights: weights of 4 bits are expanded to 16 bits, not to %s "
