@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arithmetic and memory bandwidth of a GPU. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calib/fit/calibrating.h"
@@ -72,6 +73,11 @@ static bool kernel_of(const struct recording_point *point, size_t group, struct 
 		       : single_product((enum number_type)group, product,
 					says(point, "quantise", "true"),
 					says(point, "plain", "true"));
+	const char *copies = recording_point_word(point, "copies");
+	if (group != ATTENTION && copies)
+		run->work.repeated_B =
+			run->work.bytes_B + (atof(copies) - 1) * product.k * product.n *
+						    number_type_B((enum number_type)group);
 	return group == ATTENTION ? queries >= 1 && attention.keys >= queries && heads >= 1 &&
 					    attention.head_size >= 1 && attention.sequences >= 1 &&
 					    attention.kv_heads >= 1

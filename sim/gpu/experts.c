@@ -215,9 +215,9 @@ void experts_spread(struct kernel_experts *experts, enum experts_distribution di
 #define INT4_TRITON      0.5 /* rate at which Triton's kernel expands weights, divided by CUDA's */
 #define INT4_GROUP_B     (0.5 + 2.0 / 128) /* 16 bits of scale for 128 weights */
 #define MXFP4_GROUP_B    (0.5 + 1.0 / 32)
-#define CACHE_RATIO      8 /* bandwidth of the L2 cache divided by that of GDDR; an assumption */
-#define SPARSE_TOKENS    4 /* with fewer tokens than experts / 4, no kernel sorts the rows */
-#define INT4_CUDA_TOKENS 6 /* rows of an expert up to which vLLM's CUDA kernel is used */
+#define CACHE_RATIO      8.0 /* bandwidth of the L2 cache divided by that of GDDR; an assumption */
+#define SPARSE_TOKENS    4   /* with fewer tokens than experts / 4, no kernel sorts the rows */
+#define INT4_CUDA_TOKENS 6   /* rows of an expert up to which vLLM's CUDA kernel is used */
 
 double weight_element_B(enum weights_type weights, double element_B)
 {
@@ -288,9 +288,10 @@ static double grouped_s(const struct experts_machine *machine, const struct kern
 	double expand_s = e->weights == WEIGHTS_SAME
 				  ? 0
 				  : tile.width / 2 / (kernels->dequantise_Bps * tile.expand_ratio);
-	bool cached = e->distinct * 3 * e->hidden * e->inner * weight_B < machine->cache_B;
+	double hit_ratio = cache_hit_ratio(e->distinct * 3 * e->hidden * e->inner * weight_B,
+					   machine->cache_B);
 	double bytes_B = e->rows * (k * machine->element_B + n * 2) +
-			 e->active * n * k * weight_B / (cached ? CACHE_RATIO : 1);
+			 e->active * n * k * weight_B * (1 - hit_ratio * (1 - 1 / CACHE_RATIO));
 	return blocks_s(machine, kernels, &tile, e->blocks[tile.height] * ceil(n / tile.width), k,
 			expand_s, !e->older && fmod(k, ALIGNED_COUNT) != 0,
 			bytes_B * run_cost(&tile, weight_B));

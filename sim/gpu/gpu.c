@@ -38,9 +38,9 @@ static const struct param_row gpu_rows[] = {
 		     "peak FP4 rate of the tensor cores, without sparsity; 0 means none",
 		     "assumption: the files of GPUs with FP4 (Blackwell) give this rate"),
 	PARAM_NUMBER(struct gpu_params, cache_B, QUANTITY_BYTES, 0, 1e12, "0 B",
-		     "part of the L2 cache that each SM reaches directly, where a benchmark finds "
-		     "the weights of its last run; 0 means none",
-		     "the GPU's data sheet, halved where the cache has two partitions"),
+		     "size of the L2 cache, where a benchmark finds the weights of its last run; 0 "
+		     "means none",
+		     "the data sheets of GPUs with GDDR; on GPUs with HBM benchmarks show no gain"),
 	PARAM_CHOICE(struct gpu_params, generation, generation_names, "volta",
 		     "generation of the GPU, whose kernel constants it uses",
 		     "assumption: Volta, as for the number of SMs, if the GPU's file does not say"),

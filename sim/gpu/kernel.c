@@ -34,12 +34,17 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define ALIGNED_LOAD_B 16.0
 #define CYCLE_LOAD_B   64.0
 #define USUAL_CLOCK_HZ 1.5e9
-/* vLLM's FP8 kernels for Hopper have tiles of 64 x 64, 64 x 128 and, for over 128 rows, 128 x 128.
- * Above this number of rows, clusters of two SMs work on two tiles of one column
+/* vLLM's FP8 kernels for Hopper have tiles of 16 x 64 for up to FEW_ROWS, and also for up to
+ * PAIRED_ROWS if there are FEW_COLUMNS at most. Otherwise they have 64 x 64, 64 x 128 and, for over
+ * 128 rows, 128 x 128. Above PAIRED_ROWS, clusters of two SMs work on two tiles of one column
  * (csrc/quantization/w8a8/cutlass/c3x/scaled_mm_sm90_fp8_dispatch.cuh). */
+#define FEW_ROWS    16.0
 #define PAIRED_ROWS 64.0
+#define FEW_COLUMNS 1280.0
 /* Bandwidth of the L2 cache divided by that of the memory. An assumption, on GDDR. */
-#define CACHE_RATIO     4.0
+#define CACHE_RATIO 4.0
+/* Used bytes divided by the size of the L2 cache where half of them are found. */
+#define CACHE_HALF      1.05
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 /* Part of the fp32 rate at which a direct convolution multiplies. An assumption: an SM of Ampere
  * loads 32 elements and multiplies 128 in a clock cycle (CUDA C++ Programming Guide). */
@@ -65,8 +70,9 @@ double number_type_B(enum number_type type)
 
 static const struct gpu_generation_facts generations[] = {
 #define GENERATION(id, key, name, types, lanes, other_lanes, gddr_bps, hbm_bps, tensor_ratio,      \
-		   power_W)                                                                        \
-	{#name, types, {lanes, other_lanes}, {gddr_bps, hbm_bps}, tensor_ratio, power_W},
+		   power_W, lane_power_W, lane_most_ratio)                                         \
+	{#name,        types,   {lanes, other_lanes}, {gddr_bps, hbm_bps},                         \
+	 tensor_ratio, power_W, lane_power_W,         lane_most_ratio},
 #include "sim/gpu/generations.def"
 };
 
@@ -122,6 +128,15 @@ double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
 	return stated_flops(gpu, computed_in(gpu, type));
 }
 
+double cache_hit_ratio(double used_B, double cache_B)
+{
+	if (!(cache_B > 0))
+		return 0;
+	double part = used_B / (cache_B * CACHE_HALF), square = part * part;
+	double fourth = square * square;
+	return 1 / (1 + fourth * fourth * fourth * fourth);
+}
+
 /* ---- the law ---- */
 
 /* The GPU as a kernel uses it: the rate of multiplications and of loads of an SM, and the reached
@@ -134,13 +149,38 @@ struct kernel_machine {
 	enum gpu_generation generation;
 };
 
-/* Returns the clock under load of products, divided by that of the generation's reference GPU at
- * its own boost clock: less power for each operation means a lower clock. */
-static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels)
+/* Returns the rate of arithmetic at the clock under load, divided by that at the clock of the
+ * generation's reference GPU. Less power for each operation means a lower clock. An operation on
+ * half as many bits needs half of the power. The exponent is at most 1, so a higher peak without
+ * more power never lowers the rate. */
+static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels,
+			  enum number_type type)
 {
-	double needed_W = gpu_generation_facts(gpu->generation)->power_W * gpu->fp16_flops / 1e12;
-	bool known = gpu->power_W > 0 && needed_W > 0;
-	return known ? pow(gpu->power_W / needed_W, kernels->power_exponent_count) : 1;
+	static const double operations[] = {
+		[NUMBER_TF32] = 0.5, [NUMBER_FP16] = 1, [NUMBER_BF16] = 1,
+		[NUMBER_FP8] = 2,    [NUMBER_INT8] = 2, [NUMBER_FP4] = 4,
+	};
+	const struct gpu_generation_facts *facts = gpu_generation_facts(gpu->generation);
+	bool tensor = gpu_has_tensor_cores(gpu, type);
+	double needed_W = stated_flops(gpu, type) / 1e12 *
+			  (tensor ? facts->power_W / operations[type] : facts->lane_power_W);
+	if (!(gpu->power_W > 0) || !(needed_W > 0))
+		return 1;
+	double ratio = pow(gpu->power_W / needed_W, kernels->power_exponent_count);
+	return tensor ? ratio : fmin(ratio, facts->lane_most_ratio);
+}
+
+/* Returns the rate of loads in a program divided by that of a kernel by itself. */
+static double sustained_ratio(const struct efficiency_params *efficiency)
+{
+	return efficiency->alone ? 1 : efficiency->kernels->sustained_ratio;
+}
+
+/* Returns the same for arithmetic, which the power limits, too. */
+static double clock_ratio(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
+			  enum number_type type)
+{
+	return fmin(1, sustained_ratio(efficiency) * power_ratio(gpu, efficiency->kernels, type));
 }
 
 static struct kernel_machine machine_of(const struct gpu_params *gpu,
@@ -148,10 +188,7 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 					const struct kernel_work *work)
 {
 	const struct kernel_params *kernels = efficiency->kernels;
-	double clock_ratio = fmin(1, (efficiency->alone ? 1 : kernels->sustained_ratio) *
-					     power_ratio(gpu, kernels));
-	if (work->library_ratio > 0)
-		clock_ratio *= work->library_ratio;
+	double library_ratio = work->library_ratio > 0 ? work->library_ratio : 1;
 	const double ratios[] = {
 		[NUMBER_FP32] = kernels->product_fp32_ratio,
 		[NUMBER_TF32] = kernels->product_tf32_ratio,
@@ -176,9 +213,10 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 				 (gpu->boost_clock_Hz > 0 ? gpu->boost_clock_Hz : USUAL_CLOCK_HZ) *
 				 one_B / ALIGNED_LOAD_B;
 	return (struct kernel_machine){
-		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio * clock_ratio /
-			      gpu->multiprocessors_count,
-		.load_Bps = fmin(kernels->load_Bps, misaligned_Bps) * clock_ratio,
+		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio * library_ratio *
+			      clock_ratio(gpu, efficiency, type) / gpu->multiprocessors_count,
+		.load_Bps = fmin(kernels->load_Bps, misaligned_Bps) * library_ratio *
+			    fmin(1, sustained_ratio(efficiency)),
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
 		.fill_s = work->plain ? kernels->plain_fill_s : kernels->fill_s,
@@ -246,9 +284,14 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 			double memory_s)
 {
 	double best_s = INFINITY;
-	if (machine->paired)
-		return tiles_s(machine, &product, product.m > REFERENCE_SIDE ? 128 : 64,
+	if (machine->paired) {
+		double few = product.n <= FEW_COLUMNS ? PAIRED_ROWS : FEW_ROWS;
+		return tiles_s(machine, &product,
+			       product.m > REFERENCE_SIDE ? 128
+			       : product.m > few          ? 64
+							  : 16,
 			       product.m > PAIRED_ROWS ? 128 : 64, memory_s);
+	}
 	/* grouped products, as those of experts, have the usual tiles */
 	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
 	for (size_t i = 0; !any_width && i < COUNT_OF(tile_sides); i++)
@@ -424,8 +467,7 @@ static double fused_experts_s(const struct gpu_params *gpu,
 	const struct kernel_params *kernels = efficiency->kernels;
 	enum number_type type = computed_in(gpu, work->type);
 	bool eight = type == NUMBER_FP8 || type == NUMBER_INT8 || type == NUMBER_FP4;
-	double peak_flops =
-		gpu_peak_flops(gpu, type) * (efficiency->alone ? 1 : kernels->sustained_ratio);
+	double peak_flops = gpu_peak_flops(gpu, type) * clock_ratio(gpu, efficiency, type);
 	const struct experts_machine machine = {
 		.rate_flops = peak_flops / gpu->multiprocessors_count,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
@@ -445,11 +487,14 @@ static double fused_experts_s(const struct gpu_params *gpu,
 	return experts_s(&machine, kernels, &work->experts);
 }
 
-/* Returns true if the L2 cache holds these bytes, which a benchmark uses again and again. */
-static bool is_cached(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
-		      double repeated_B)
+/* Returns the time of reading repeated_B, which a benchmark uses again and again, divided by the
+ * time from memory. */
+static double cached_time_ratio(const struct gpu_params *gpu,
+				const struct efficiency_params *efficiency, double repeated_B)
 {
-	return efficiency->alone && repeated_B > 0 && repeated_B < gpu->cache_B;
+	if (!efficiency->alone || !(repeated_B > 0))
+		return 1;
+	return 1 - cache_hit_ratio(repeated_B, gpu->cache_B) * (1 - 1 / CACHE_RATIO);
 }
 
 /* Attention, and before it the kernel that writes the new keys and values into the cache, which is
@@ -465,10 +510,8 @@ static double fused_attention_s(const struct gpu_params *gpu,
 	double written_B = tokens * numbers * 2 * (machine->element_B + a->element_B);
 	double memory_s = work->bytes_B / machine->bandwidth_Bps;
 	double written_s = written_B / machine->bandwidth_Bps;
-	if (is_cached(gpu, efficiency, work->repeated_B))
-		memory_s /= CACHE_RATIO;
-	if (is_cached(gpu, efficiency, written_B))
-		written_s /= CACHE_RATIO;
+	memory_s *= cached_time_ratio(gpu, efficiency, work->repeated_B);
+	written_s *= cached_time_ratio(gpu, efficiency, written_B);
 	double blocks_s = tokens * fmin(STORE_THREADS, numbers) / HELD_THREADS / machine->sm_count *
 			  efficiency->kernels->attention_store_s;
 	double time_s = attention_s(*machine, efficiency->kernels, a, memory_s);
@@ -484,8 +527,7 @@ static double law_of_type_s(const struct gpu_params *gpu,
 	struct kernel_machine machine = machine_of(gpu, efficiency, work);
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
 	double operands_s = bytes_s / kernels->operand_ratio;
-	if (is_cached(gpu, efficiency, work->repeated_B))
-		operands_s /= CACHE_RATIO;
+	operands_s *= cached_time_ratio(gpu, efficiency, work->repeated_B);
 	switch (work->form) {
 	case KERNEL_EXPERTS:
 		return fused_experts_s(gpu, efficiency, work);

@@ -43,7 +43,7 @@ struct gpu_generation_facts { /* see generations.def */
 	double lanes[2];
 	double pin_bps[2]; /* GDDR, HBM */
 	double tensor_ratio;
-	double power_W;
+	double power_W, lane_power_W, lane_most_ratio;
 };
 const struct gpu_generation_facts *gpu_generation_facts(int generation);
 /* Returns true if the GPU can. It computes fp16 at the fp32 rate if its file gives no fp16 rate.
@@ -146,6 +146,12 @@ extern const struct param_table law_table; /* law_ratio only; read if peak_ratio
 /* Returns the peak rate of products of that type. A GPU without fast arithmetic of a type computes
  * in the next wider one. */
 double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type);
+
+/* Returns the part of its bytes that a benchmark finds in the L2 cache, if it uses used_B in turn.
+ * It falls from 1 to 0 around the size of the cache: 0.99 at 0.8 times the size and 0.1 at 1.2
+ * times. A strict order of replacement would find nothing above the size, but a hash spreads the
+ * bytes unevenly over the sets of the cache. Place and width are those of products on an L40S. */
+double cache_hit_ratio(double used_B, double cache_B);
 
 /* Returns the duration in s, without the gap to the next kernel. With fitted numbers it is
  *   max((flop + half_work) / (peak * peak_ratio), bytes / reached bandwidth) + floor.

@@ -273,9 +273,12 @@ static void check_rate(struct kernel_rows *k, const struct import_point *point, 
 
 static void take_product(struct kernel_rows *k, const char *type)
 {
-	/* vLLM quantises the first matrix of FP8 products, and has CUTLASS's tiles only. */
+	/* vLLM quantises the first matrix of FP8 products, and has CUTLASS's tiles only. Its
+	 * benchmark uses six second matrices in turn (aiconfigurator, collect_gemm.py). */
 	bool vllm = k->cells[SOURCE] && strncmp(k->cells[SOURCE], "vllm", 4) == 0;
-	const char *more = vllm && strcmp(type, "fp8") == 0 ? " quantise=true plain=true" : "";
+	const char *more = !vllm                      ? ""
+			   : strcmp(type, "fp8") == 0 ? " copies=6 quantise=true plain=true"
+						      : " copies=6";
 	struct import_point *point = import_point(
 		k->importing, "gemm", arena_printf(k->importing->arena, "type=%s%s", type, more));
 	import_at(k->importing, point, "m", number_at(k, M, 1));

@@ -8,7 +8,7 @@
 #include "sim/base/vec.h"
 
 static const double LEAST_GAIN = 0.02; /* of a remedy that is named */
-enum { SCALED_MAX = 5, TRIALS_MAX = 8, NAMED_MAX = 3 };
+enum { SCALED_MAX = 8, TRIALS_MAX = 8, NAMED_MAX = 3 };
 
 struct remedy {
 	const char *bottleneck, *words;

@@ -5,6 +5,8 @@
 #include "sim/base/arena.h"
 #include "sim/predict/predict.h"
 
+#define CACHE_HITS_SHOWN 0.01 /* part of the bytes from which a kernel reports them */
+
 /* Adds a name to a list with ", " between, unless the list has it or the name is NULL. */
 static void add(struct arena *arena, const char **list, const char *name)
 {
@@ -57,6 +59,23 @@ static const char *local_runs(struct arena *arena, const struct scenario *scenar
 	return more == 0 ? first : arena_printf(arena, "%s (and %zu more)", first, more);
 }
 
+/* Returns the name of a job's network. A kernel that finds operands in the L2 cache says so. */
+static const char *network_name(struct arena *arena, const struct scenario *scenario,
+				const struct job_entry *job)
+{
+	const char *name = job->network ? job->network->name : job->model;
+	if (!job->kernel || !(job->kernel->work.repeated_B > 0))
+		return name;
+	double hits = cache_hit_ratio(job->kernel->work.repeated_B,
+				      scenario->topology.gpus[job->gpus[0]].params.cache_B);
+	return hits < CACHE_HITS_SHOWN
+		       ? name
+		       : arena_printf(arena,
+				      "%s (%.0f %% of its bytes from the L2 cache, see "
+				      "kernel.copies)",
+				      name, 100 * hits);
+}
+
 struct setup scenario_setup(struct arena *arena, const struct scenario *scenario)
 {
 	struct setup setup = {.transport = scenario_transport(scenario),
@@ -69,7 +88,7 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 	for (size_t i = 0; i < scenario->job_count; i++) {
 		const struct job_entry *job = &scenario->jobs[i];
 		if (trains)
-			add(arena, &setup.network, job->network ? job->network->name : job->model);
+			add(arena, &setup.network, network_name(arena, scenario, job));
 		if (trains && job->stack && !job->recorded) {
 			setup.stack = scenario->params->stack;
 			add(arena, &setup.precision, precision(scenario, job));

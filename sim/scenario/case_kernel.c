@@ -52,8 +52,8 @@ static const struct param_row kernel_rows[] = {
 	COUNT(k_count, "4096", "k, the columns of the first matrix (product)"),
 	COUNT(products_count, "1", "number of equal products in one kernel (product)"),
 	COUNT(copies_count, "1",
-	      "second matrices that the benchmark uses in turn, of which the L2 cache may hold all "
-	      "(product)"),
+	      "second matrices that the benchmark uses in turn; what fits into the L2 cache "
+	      "(gpu.*.cache) is read from there (product)"),
 	PARAM_BOOL(struct kernel_case, quantise, "false",
 		   "whether a kernel before it quantises the first matrix from 16 bits (product)"),
 	PARAM_BOOL(struct kernel_case, plain, "false",
@@ -235,15 +235,25 @@ static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 	const char *text = "";
 	for (int i = NUMBER_FP32; i <= NUMBER_FP4; i++)
 		if (gpu_has(gpu, (enum number_type)i))
-			text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", types[i]);
+			text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "",
+					    number_type_name((enum number_type)i));
 	return text;
 }
 
-static void check_type(struct reader *c, const char *key, int type, const struct gpu_entry *gpu)
+static void check_type(struct reader *c, const char *key, enum number_type type,
+		       const struct gpu_entry *gpu)
 {
-	if (!gpu_has(&gpu->params, (enum number_type)type))
+	const char *name = number_type_name(type), *others = types_of(c->arena, &gpu->params);
+	if (gpu_has(&gpu->params, type))
+		return;
+	if (gpu_generation_has(gpu->params.generation, type))
+		case_error(c, key,
+			   "%s: the file of GPU '%s' states no rate of %s (write one of %s, or set "
+			   "gpu.%s.%s to its peak)",
+			   key, gpu->profile, name, others, gpu->profile, name);
+	else
 		case_error(c, key, "%s: GPU '%s' does not have %s (write one of %s)", key,
-			   gpu->profile, types[type], types_of(c->arena, &gpu->params));
+			   gpu->profile, name, others);
 }
 
 static void check_product(struct reader *c, const struct kernel_case *k)
@@ -252,14 +262,14 @@ static void check_product(struct reader *c, const struct kernel_case *k)
 		case_error(c, "kernel.quantise",
 			   "kernel.quantise: a product in %s has no quantised matrix (write "
 			   "kernel.type=fp8, int8 or fp4, or leave it out)",
-			   types[k->type]);
+			   number_type_name((enum number_type)k->type));
 }
 
 static void check_attention(struct reader *c, const struct kernel_case *k,
 			    const struct gpu_entry *gpu)
 {
 	if (k->cache_type == NUMBER_FP4) /* others can be read on each GPU */
-		check_type(c, "kernel.cache_type", k->cache_type, gpu);
+		check_type(c, "kernel.cache_type", (enum number_type)k->cache_type, gpu);
 	if (k->kv_heads_count > 0 && fmod(k->heads_count, k->kv_heads_count) != 0)
 		case_error(c, "kernel.kv_heads",
 			   "kernel.kv_heads: %g heads cannot share %g heads of keys (write a "
@@ -294,7 +304,7 @@ static void check(struct reader *c, const struct kernel_case *k, const struct gp
 	enum number_type type = (enum number_type)k->type;
 	check_keys(c, k);
 	if (k->form != FORM_PASS)
-		check_type(c, "kernel.type", k->type, gpu);
+		check_type(c, "kernel.type", type, gpu);
 	if (k->weights != WEIGHTS_SAME && size_of(k->type) != 2)
 		case_error(c, "kernel.weights",
 			   "kernel.weights: weights of 4 bits are expanded to 16 bits, not to %s "

@@ -75,6 +75,15 @@ longer --set kernel.form=experts --set kernel.library=vllm-0.14
 longer --set kernel.form=experts --set kernel.weights=mxfp4
 verdict 'single_kernel.keys_of_experts_have_an_effect'
 
+# Weights of 32 MiB are in the L2 cache of an L40S (96 MiB) if the benchmark reads them again and
+# again, but six copies of them are not.
+farwire run --topology l40s-8gpu --draws 0 --quiet --set kernel.m=1
+grep -q '100 % of its bytes from the L2 cache, see kernel.copies' "$scratch.out" ||
+	complain 'the result does not say that the operands are in the L2 cache'
+farwire run --topology l40s-8gpu --draws 0 --quiet --set kernel.m=1 --set kernel.copies=6
+! grep -q 'L2 cache' "$scratch.out" || complain 'six copies are in the L2 cache'
+verdict 'single_kernel.says_that_operands_are_in_the_cache'
+
 # refused TEXT OPTIONS...
 refused() {
 	text=$1
@@ -100,6 +109,8 @@ refused 'a product in bf16 has no quantised matrix' --set kernel.quantise=true
 refused "topology 'cpu-ethernet' have no GPU (write a topology" --topology cpu-ethernet --set kernel.m=5
 refused 'one kernel may take 100000 s' --set kernel.form=attention --set kernel.queries=1e9
 refused 'does not have fp8' --set kernel.type=fp8
+refused 'states no rate of int8 (write another number type, or set gpu.a100-sxm4-80.int8 to its peak)' \
+	--set kernel.type=int8 --set 'gpu.a100-sxm4-80.int8=0 TFLOPS'
 refused 'case.model has no effect on a single kernel' --set kernel.m=5 --model vgg16
 refused 'runs on one GPU' --set kernel.m=5 --gpus 4
 verdict 'single_kernel.refuses_what_it_cannot_be'

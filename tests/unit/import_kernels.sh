@@ -79,6 +79,8 @@ head='framework,version,device,op_name,kernel_source'
 printf '%s\n' "$head,gemm_dtype,m,n,k,latency" 'VLLM,0.14,NVIDIA H200,gemm,vllm_default,fp8,1,2,3,0.01' \
 	'VLLM,0.14,NVIDIA H200,gemm,vllm_default,nvfp4,1,2,3,0.01' >gemm_perf.txt
 points gemm_perf.txt
+# vLLM's benchmark uses six second matrices in turn, which decides what the L2 cache holds.
+grep -q '"copies": "6"' "$scratch.out" || complain 'a row of vLLM has no copies'
 is "$(sed -n '/"held_out": *true/s/.*/gemm 1 2 1e-05 true/p; /"gemm".*"held_out": *false/s/.*/gemm 1 2 1e-05 false/p' "$scratch.out")"
 grep -q '"quantise": *"true"' "$scratch.out" || complain 'FP8 of vLLM is not quantised'
 expect 0 'number type nvfp4' import kernels gemm_perf.txt

@@ -444,10 +444,17 @@ static void fp8_kernels_of_hopper_use_pairs_of_sms(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 66.536e-6, 1e-10);
 	work.product = (struct kernel_product){641, 256, 1000, 1};
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 2 * 66.536e-6, 1e-10);
+	/* few rows have tiles of 16 x 64, and more of them only with few columns */
+	work.product = (struct kernel_product){16, 1344, 1000, 1};
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 3 * (4.096e-6 + 1e-6), 1e-10);
+	work.product = (struct kernel_product){64, 640, 1000, 1};
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 4 * (4.096e-6 + 1e-6), 1e-10);
+	work.product = (struct kernel_product){17, 1344, 1000, 1};
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 3 * (16.384e-6 + 1e-6), 1e-10);
 }
 
 /* A benchmark that finds its weights in the L2 cache reads them at four times the bandwidth. 0.2 GB
- * take 250 us at 0.8 TB/s. */
+ * take 250 us at 0.8 TB/s. From a cache of half of the bytes, one of 30,000 is found. */
 static void repeated_weights_come_from_the_cache(void)
 {
 	struct gpu_params gpu = gpu_of(10);
@@ -460,9 +467,9 @@ static void repeated_weights_come_from_the_cache(void)
 	gpu.cache_B = 0.1e9;
 	double from_memory_s = kernel_duration_s(&gpu, &alone, &work);
 	gpu.cache_B = 0.3e9;
-	CHECK(from_memory_s >= 250e-6);
+	CHECK(from_memory_s >= 250e-6 * (1 - 0.75 / 30000));
 	CHECK(kernel_duration_s(&gpu, &alone, &work) < 63e-6 + blocks_s);
-	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), from_memory_s, 1e-12);
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), from_memory_s, 3e-5);
 	struct kernel_work quantise = {.bytes_B = 0.2e9, .quantises = true};
 	CHECK_NEAR(kernel_duration_s(&gpu, &alone, &quantise), 1e-3, 1e-9);
 }
