@@ -130,13 +130,10 @@ static bool fit_kernels(struct calibrating *c, const bool with[GROUPS],
 	if (!law_fit(c->arena, p->points, p->count, offered, &p->law))
 		return false;
 	p->values = pass_values_of(c->arena, p->from, p->count, c->recording->pass_count);
-	const struct interval_spec spec = {.estimate = estimate_kernels,
-					   .ctx = p,
-					   .output_count = LAW_CONSTANTS,
-					   .pass_count = c->recording->pass_count,
-					   .confidence = c->confidence,
-					   .seed = c->seed,
-					   .name = "gemm"};
+	struct interval_spec spec = calibrating_spec(c, "gemm");
+	spec.estimate = estimate_kernels;
+	spec.ctx = p;
+	spec.output_count = LAW_CONSTANTS;
 	interval_of_passes(&spec, p->constants);
 	double freedom_count = fmax(1, (double)p->count - LAW_CONSTANTS);
 	double quantile = num_student_quantile(0.5 + c->confidence / 2, freedom_count);
@@ -456,13 +453,10 @@ static double memory(struct calibrating *c, double floor_s)
 		return 0;
 	struct streaming s = {pass_values_of(c->arena, all, n, c->recording->pass_count), sizes_B,
 			      floor_s};
-	const struct interval_spec spec = {.estimate = estimate_rate,
-					   .ctx = &s,
-					   .output_count = 1,
-					   .pass_count = c->recording->pass_count,
-					   .confidence = c->confidence,
-					   .seed = c->seed,
-					   .name = "memory"};
+	struct interval_spec spec = calibrating_spec(c, "memory");
+	spec.estimate = estimate_rate;
+	spec.ctx = &s;
+	spec.output_count = 1;
 	struct interval rate;
 	if (!interval_of_passes(&spec, &rate)) {
 		calibrating_left_out(c, "gpu.*.memory_efficiency",

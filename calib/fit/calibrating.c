@@ -38,10 +38,7 @@ size_t calibrating_find(struct calibrating *c, const char *test, const char *wor
 static int by_value(const void *a, const void *b)
 {
 	const struct pass_entry *left = a, *right = b;
-	return left->value < right->value ? -1
-	       : left->value > right->value
-		       ? 1
-		       : (left->pass > right->pass) - (left->pass < right->pass);
+	return ORDER_THEN(left->value, right->value, ORDER(left->pass, right->pass));
 }
 
 struct pass_values pass_values_of(struct arena *arena, const struct recording_point *const *points,
@@ -101,7 +98,7 @@ static bool estimate_mean(const struct pass_draw *draw, double *out, void *ctx)
 	return !isnan(sum);
 }
 
-static struct interval_spec spec_of(const struct calibrating *c, const char *name)
+struct interval_spec calibrating_spec(const struct calibrating *c, const char *name)
 {
 	return (struct interval_spec){.pass_count = c->recording->pass_count,
 				      .confidence = c->confidence,
@@ -133,7 +130,7 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 		return false;
 	struct pass_values values =
 		pass_values_of(c->arena, points, count, c->recording->pass_count);
-	struct interval_spec spec = spec_of(c, calibrating_label(c, test, words));
+	struct interval_spec spec = calibrating_spec(c, calibrating_label(c, test, words));
 	spec.estimate = estimate_mean;
 	spec.ctx = &values;
 	spec.output_count = 1;
@@ -212,9 +209,8 @@ static void intervals_of_residuals(const struct calibrating *c, const struct ser
 
 static int by_x(const void *a, const void *b)
 {
-	double left = ((const struct calibration_point *)a)->x;
-	double right = ((const struct calibration_point *)b)->x;
-	return (left > right) - (left < right);
+	const struct calibration_point *left = a, *right = b;
+	return ORDER(left->x, right->x);
 }
 
 /* Largest root mean square of the residuals, in limits of the median error. */
@@ -391,7 +387,7 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 	struct interval intervals[2 * SEGMENTS_MAX];
 	e->values = pass_values_of(c->arena, fitted, count, c->recording->pass_count);
 	e->drawn = ARENA_ARRAY(c->arena, count, double);
-	struct interval_spec spec = spec_of(c, series->label);
+	struct interval_spec spec = calibrating_spec(c, series->label);
 	spec.estimate = estimate_lines;
 	spec.ctx = e;
 	spec.output_count = 2 * e->segments.count;
@@ -411,14 +407,6 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 	}
 }
 
-static int points_by_x(const struct recording_point *a, const struct recording_point *b,
-		       const char *x_name)
-{
-	double left = recording_point_number(a, x_name, 0);
-	double right = recording_point_number(b, x_name, 0);
-	return (left > right) - (left < right);
-}
-
 /* Collects the fitted points in ascending x by insertion (there are a few dozen); returns their
  * number. */
 static size_t sort_points(const struct recording_point *const *points, size_t count,
@@ -429,7 +417,8 @@ static size_t sort_points(const struct recording_point *const *points, size_t co
 		if (points[i]->held_out || !(points[i]->value > 0) || n == SEGMENTS_POINTS_MAX)
 			continue;
 		size_t k = n++;
-		for (; k > 0 && points_by_x(fitted[k - 1], points[i], x_name) > 0; k--)
+		double x = recording_point_number(points[i], x_name, 0);
+		for (; k > 0 && recording_point_number(fitted[k - 1], x_name, 0) > x; k--)
 			fitted[k] = fitted[k - 1];
 		fitted[k] = points[i];
 	}

@@ -64,6 +64,8 @@ struct pass_values pass_values_of(struct arena *arena, const struct recording_po
  * value. Returns false if that affects more than half of the points. */
 bool pass_values_draw(const struct pass_values *values, const struct pass_draw *draw, double *out);
 
+/* Returns what intervals over draws of passes need besides the estimate. */
+struct interval_spec calibrating_spec(const struct calibrating *c, const char *name);
 /* Fits a piecewise line over x with at most `most` pieces. On failure it returns NULL and records
  * the reason as left out, unless no such point was measured. The second function takes given points
  * instead of searching them by words. */

@@ -465,6 +465,16 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 
 /* ---- given rows ---- */
 
+static struct fitted_parameter offered(const struct fit_offer *offer, const struct param_row *row)
+{
+	return (struct fitted_parameter){.path = offer->path,
+					 .row = row,
+					 .start = offer->start,
+					 .min = offer->low,
+					 .max = offer->high,
+					 .value = offer->start};
+}
+
 /* Returns the largest sensitivity of a row to the parameter; 0: the rows' cases do not have it. */
 static double felt(struct fitting *f, const struct scenario *scenario,
 		   const struct fit_offer *offer)
@@ -475,12 +485,7 @@ static double felt(struct fitting *f, const struct scenario *scenario,
 	double x = log(offer->start);
 	f->first = f->result->count;
 	f->count = 1;
-	f->result->parameters[f->first] = (struct fitted_parameter){.path = offer->path,
-								    .row = param->row,
-								    .start = offer->start,
-								    .min = offer->low,
-								    .max = offer->high,
-								    .value = offer->start};
+	f->result->parameters[f->first] = offered(offer, param->row);
 	return spread_felt(f, &x, 0);
 }
 
@@ -510,14 +515,9 @@ static void choose(struct fitting *f, const struct fit_rows_request *request,
 		const struct fit_offer *offer = &request->offers[i];
 		if (most[i] < limit)
 			continue;
-		f->result->parameters[f->count++] = (struct fitted_parameter){
-			.path = offer->path,
-			.row = cfg_param_find(scenario->resolution, offer->path)->row,
-			.start = offer->start,
-			.min = offer->low,
-			.max = offer->high,
-			.value = offer->start,
-			.note = request->note};
+		struct fitted_parameter *parameter = &f->result->parameters[f->count++];
+		*parameter = offered(offer, cfg_param_find(scenario->resolution, offer->path)->row);
+		parameter->note = request->note;
 	}
 	f->result->count = f->count;
 }

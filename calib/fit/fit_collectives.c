@@ -14,6 +14,7 @@
 #include "calib/fit/recording.h"
 #include "calib/sample/stats.h"
 #include "sim/base/arena.h"
+#include "sim/base/num.h"
 #include "sim/collective/schedule.h"
 
 /* The limit for whole programs in docs/models/calibration_fits.md. */
@@ -48,9 +49,9 @@ static int by_size(const void *a, const void *b)
 {
 	const struct measured_collective *x = a, *y = b;
 	int order = strcmp(x->collective, y->collective);
-	order = order ? order : (x->ranks > y->ranks) - (x->ranks < y->ranks);
-	order = order ? order : (x->size_B > y->size_B) - (x->size_B < y->size_B);
-	return order ? order : (x->time_s > y->time_s) - (x->time_s < y->time_s);
+	return order ? order
+		     : ORDER_THEN(x->ranks, y->ranks,
+				  ORDER_THEN(x->size_B, y->size_B, ORDER(x->time_s, y->time_s)));
 }
 
 struct rows {
@@ -133,12 +134,10 @@ const struct dataset *collectives_dataset(struct arena *arena, struct diag *diag
 	struct rows rows = {0};
 	const char *path = request->recordings[0]->path;
 	gather(arena, request, &rows);
-	if (rows.measured.count == 0) {
-		diag_error(diag, (struct origin){path, 0},
-			   "the recording has no times of collectives that can be simulated "
-			   "(import a log of nccl-tests)");
-		return NULL;
-	}
+	if (rows.measured.count == 0)
+		return diag_null(diag, (struct origin){path, 0},
+				 "the recording has no times of collectives that can be simulated "
+				 "(import a log of nccl-tests)");
 	struct dataset_row *list = ARENA_ARRAY(arena, rows.measured.count, struct dataset_row);
 	for (size_t i = 0; i < rows.measured.count; i++) {
 		list[i] = *row_of(arena, request, &rows.measured.items[i]);
@@ -188,13 +187,12 @@ const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *
 	gather(arena, request, &rows);
 	deal(arena, request, &rows);
 	const struct origin origin = {request->recordings[0]->path, 0};
-	if (rows.fit.count < 4) {
-		diag_error(diag, origin,
-			   "the recording has %zu times of collectives that can be simulated, but "
-			   "a fit to a topology needs six (measure more sizes with nccl-tests)",
-			   rows.measured.count);
-		return NULL;
-	}
+	if (rows.fit.count < 4)
+		return diag_null(
+			diag, origin,
+			"the recording has %zu times of collectives that can be simulated, but "
+			"a fit to a topology needs six (measure more sizes with nccl-tests)",
+			rows.measured.count);
 	const char *note = "";
 	for (size_t i = 0; i < request->recording_count; i++)
 		note = arena_printf(arena, "%s%s%.16s", note, i ? ", " : "recording ",

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,19 +36,12 @@ struct line_fields { /* of a line with a point */
 	bool pass_seen, samples_seen;
 };
 
-/* Reports the first error. Returns false. */
-__attribute__((format(printf, 2, 3))) static bool fail(struct recording_reading *r,
-						       const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	if (!r->failed)
-		diag_error(r->diag, (struct origin){r->recording->path, r->line}, "%s",
-			   arena_vprintf(r->arena, format, args));
-	va_end(args);
-	r->failed = true;
-	return false;
-}
+/* Reports the first error. It is false. */
+#define fail(r, ...)                                                                               \
+	((r)->failed ? diag_false()                                                                \
+		     : ((r)->failed = true,                                                        \
+			diag_error((r)->diag, (struct origin){(r)->recording->path, (r)->line},    \
+				   __VA_ARGS__)))
 
 /* ---- points ---- */
 

@@ -224,18 +224,13 @@ static void set_all(struct predicting *p)
 	set(p, arena_printf(arena, "link.slot.lanes=%.0f", calibration->pcie_width_count));
 }
 
-static int by_number(double a, double b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_program(const void *a, const void *b)
 {
 	const struct stream *x = a, *y = b;
 	int order = strcmp(x->program, y->program);
-	order = order ? order : by_number(x->kernel_s, y->kernel_s);
-	order = order ? order : by_number(x->latency_s, y->latency_s);
-	order = order ? order : by_number(x->rate_Bps, y->rate_Bps);
+	order = order ? order : ORDER(x->kernel_s, y->kernel_s);
+	order = order ? order : ORDER(x->latency_s, y->latency_s);
+	order = order ? order : ORDER(x->rate_Bps, y->rate_Bps);
 	order = order ? order : (strcmp(y->mode, "sync") == 0) - (strcmp(x->mode, "sync") == 0);
 	return order ? order : strcmp(x->mode, y->mode);
 }

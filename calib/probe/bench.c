@@ -99,20 +99,17 @@ int bench_span(struct bench *bench, const struct gpu_call *call, size_t repeats,
 	const struct gpu_call to = {.kind = GPU_RECORD, .stream = call->stream, .event = 1};
 	int code = bench->gpu->api->block(bench->gpu, call->stream, BENCH_BLOCK_S);
 	*time_s = 0;
-	if (code == GPU_OK)
-		code = bench->gpu->api->call(bench->gpu, &from);
+	GPU_THEN(code, bench->gpu->api->call(bench->gpu, &from));
 	for (size_t i = 0; i < repeats && code == GPU_OK; i++)
 		code = bench->gpu->api->call(bench->gpu, call);
-	if (code == GPU_OK)
-		code = bench->gpu->api->call(bench->gpu, &to);
+	GPU_THEN(code, bench->gpu->api->call(bench->gpu, &to));
 	bench_code(bench, bench->gpu, code);
 	/* The stream must not stay blocked after an error. */
 	if (bench->gpu->api->release(bench->gpu) != GPU_OK ||
 	    bench->gpu->api->finish(bench->gpu) != GPU_OK)
 		return bench_code(bench, bench->gpu, GPU_FAILED);
-	if (code == GPU_OK)
-		code = bench_code(bench, bench->gpu,
-				  bench->gpu->api->elapsed(bench->gpu, 0, 1, time_s));
+	GPU_THEN(code,
+		 bench_code(bench, bench->gpu, bench->gpu->api->elapsed(bench->gpu, 0, 1, time_s)));
 	*time_s /= (double)repeats;
 	return code;
 }

@@ -75,14 +75,12 @@ static int instantiate(struct cuda *cuda, int code, cudaGraphExec_t *graph)
 	cudaGraph_t captured = NULL;
 	int ended = cuda_check(cuda, cudaStreamEndCapture(cuda->capture, &captured),
 			       "capturing a graph");
-	if (code == GPU_OK)
-		code = ended;
+	GPU_THEN(code, ended);
 	if (*graph)
 		cudaGraphExecDestroy(*graph);
 	*graph = NULL;
-	if (code == GPU_OK)
-		code = cuda_check(cuda, cudaGraphInstantiateWithFlags(graph, captured, 0),
-				  "making a graph");
+	GPU_THEN(code, cuda_check(cuda, cudaGraphInstantiateWithFlags(graph, captured, 0),
+				  "making a graph"));
 	if (captured)
 		cudaGraphDestroy(captured);
 	return code;
@@ -99,9 +97,8 @@ static int begin_capture(struct cuda *cuda)
 static int run_graph_once(struct cuda *cuda, int code, cudaGraphExec_t graph)
 {
 	cuda->streams_busy[0] = true;
-	if (code == GPU_OK)
-		code = cuda_check(cuda, cudaGraphLaunch(graph, cuda->streams[0]),
-				  "cudaGraphLaunch");
+	GPU_THEN(code,
+		 cuda_check(cuda, cudaGraphLaunch(graph, cuda->streams[0]), "cudaGraphLaunch"));
 	return code == GPU_OK ? cuda_finish(cuda) : code;
 }
 
@@ -172,14 +169,10 @@ static int make_product(struct cuda *cuda)
 	if (!cuda->workspace)
 		code = cuda_check(cuda, cudaMalloc(&cuda->workspace, CUBLASLT_WORKSPACE_B),
 				  "cudaMalloc");
-	if (code == GPU_OK)
-		code = grow(cuda, &cuda->work_a, &cuda->work_a_B, size_B * work->m * work->k);
-	if (code == GPU_OK)
-		code = grow(cuda, &cuda->work_b, &cuda->work_b_B, size_B * work->k * work->n);
-	if (code == GPU_OK)
-		code = grow(cuda, &cuda->work_c, &cuda->work_c_B, size_B * work->m * work->n);
-	if (code == GPU_OK)
-		code = fill_all(cuda, work->m * work->k, work->k * work->n);
+	GPU_THEN(code, grow(cuda, &cuda->work_a, &cuda->work_a_B, size_B * work->m * work->k));
+	GPU_THEN(code, grow(cuda, &cuda->work_b, &cuda->work_b_B, size_B * work->k * work->n));
+	GPU_THEN(code, grow(cuda, &cuda->work_c, &cuda->work_c_B, size_B * work->m * work->n));
+	GPU_THEN(code, fill_all(cuda, work->m * work->k, work->k * work->n));
 	if (code != GPU_OK)
 		return code;
 	struct cublaslt_product product;
@@ -208,10 +201,8 @@ static int make_memory(struct cuda *cuda)
 	if (size_B == 0)
 		return cuda_waive(cuda, "the size is too small for this work");
 	int code = grow(cuda, &cuda->work_a, &cuda->work_a_B, size_B);
-	if (code == GPU_OK)
-		code = grow(cuda, &cuda->work_b, &cuda->work_b_B, size_B);
-	if (code == GPU_OK)
-		code = grow(cuda, &cuda->work_c, &cuda->work_c_B, size_B);
+	GPU_THEN(code, grow(cuda, &cuda->work_b, &cuda->work_b_B, size_B));
+	GPU_THEN(code, grow(cuda, &cuda->work_c, &cuda->work_c_B, size_B));
 	return code == GPU_OK ? fill_all(cuda, size_B / 4, size_B / 4) : code;
 }
 
@@ -249,15 +240,12 @@ int cuda_work_make(struct probe_gpu *gpu, const struct gpu_work *work)
 	struct cuda *cuda = (struct cuda *)gpu;
 	int code = cuda_finish(cuda);
 	cuda->work = *work;
-	if (code == GPU_OK)
-		code = work->kind == GPU_GEMM ? make_product(cuda) : make_memory(cuda);
+	GPU_THEN(code, work->kind == GPU_GEMM ? make_product(cuda) : make_memory(cuda));
 	/* Run once before anything is measured, possibly behind a blocker, because it loads
 	 * kernels. */
-	if (code == GPU_OK)
-		code = run_once(cuda, cuda->streams[0]);
+	GPU_THEN(code, run_once(cuda, cuda->streams[0]));
 	cuda->streams_busy[0] = true;
-	if (code == GPU_OK)
-		code = cuda_finish(cuda);
+	GPU_THEN(code, cuda_finish(cuda));
 	if (code == GPU_OK && work->as_graph)
 		code = begin_capture(cuda);
 	if (code != GPU_OK || !work->as_graph)

@@ -32,6 +32,8 @@ enum gpu_code {
 	/* an error or a timeout; gpu->why has the reason, and the device is unusable */
 	GPU_FAILED = 2,
 };
+/* The next call of a sequence. It is made only if all calls before it returned GPU_OK. */
+#define GPU_THEN(code, call) ((code) = (code) == GPU_OK ? (call) : (code))
 
 enum gpu_call_kind {
 	GPU_GET, /* cudaGetDevice */

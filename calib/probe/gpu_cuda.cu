@@ -231,9 +231,8 @@ static int open_mailbox(struct cuda *cuda)
 	int code =
 		cuda_check(cuda, cudaHostAlloc(&here, sizeof(*cuda->mailbox), cudaHostAllocMapped),
 			   "memory that host and GPU share");
-	if (code == GPU_OK)
-		code = cuda_check(cuda, cudaHostGetDevicePointer(&there, here, 0),
-				  "memory that host and GPU share");
+	GPU_THEN(code, cuda_check(cuda, cudaHostGetDevicePointer(&there, here, 0),
+				  "memory that host and GPU share"));
 	if (code != GPU_OK)
 		return code;
 	memset(here, 0, sizeof(*cuda->mailbox));
@@ -241,11 +240,10 @@ static int open_mailbox(struct cuda *cuda)
 	cuda->mailbox_there = (struct mailbox *)there;
 	code = cuda_check(cuda, cudaMalloc(&there, GPU_SLOTS * sizeof(struct stamp)), "cudaMalloc");
 	cuda->stamps_there = (struct stamp *)there;
-	if (code == GPU_OK)
-		code = cuda_check(cuda,
+	GPU_THEN(code, cuda_check(cuda,
 				  cudaHostAlloc(&here, GPU_SLOTS * sizeof(struct stamp),
 						cudaHostAllocDefault),
-				  "cudaHostAlloc");
+				  "cudaHostAlloc"));
 	cuda->stamps = (struct stamp *)here;
 	return code;
 }
@@ -330,12 +328,9 @@ static int warm_up(struct cuda *cuda)
 		if (code == GPU_OK && size_B > 1) /* odd sizes use other kernels */
 			code = move_once(cuda, size_B - 1);
 	}
-	if (code == GPU_OK)
-		code = cuda_finish(cuda);
-	if (code == GPU_OK)
-		code = block(&cuda->gpu, 0, WARM_UP_S);
-	if (code == GPU_OK)
-		code = cuda_finish(cuda);
+	GPU_THEN(code, cuda_finish(cuda));
+	GPU_THEN(code, block(&cuda->gpu, 0, WARM_UP_S));
+	GPU_THEN(code, cuda_finish(cuda));
 	return code;
 }
 
@@ -344,14 +339,10 @@ static int open_context(struct cuda *cuda, size_t buffer_B)
 	int code = cuda_check(cuda, cudaSetDevice(cuda->index), "cudaSetDevice");
 	if (code == GPU_OK)
 		cudaSetDeviceFlags(cudaDeviceScheduleSpin | cudaDeviceMapHost);
-	if (code == GPU_OK)
-		code = cuda_check(cuda, cudaFree(NULL), "starting CUDA");
-	if (code == GPU_OK)
-		code = open_mailbox(cuda);
-	if (code == GPU_OK)
-		code = open_buffers(cuda, buffer_B);
-	if (code == GPU_OK)
-		code = open_streams(cuda);
+	GPU_THEN(code, cuda_check(cuda, cudaFree(NULL), "starting CUDA"));
+	GPU_THEN(code, open_mailbox(cuda));
+	GPU_THEN(code, open_buffers(cuda, buffer_B));
+	GPU_THEN(code, open_streams(cuda));
 	if (code != GPU_OK)
 		return code;
 	cudaDeviceGetAttribute(&cuda->multiprocessors_count, cudaDevAttrMultiProcessorCount,

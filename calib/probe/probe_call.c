@@ -89,8 +89,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 	const struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT + 1};
 	int code = bench_call(bench, &record);
 	bench->count = 0;
-	if (code == GPU_OK)
-		code = bench_finish(bench);
+	GPU_THEN(code, bench_finish(bench));
 	return code;
 }
 
@@ -119,10 +118,8 @@ static int keep_blocked(struct bench *bench, size_t argument_B)
 		return GPU_OK;
 	if (bench->count > 1)
 		code = bench_release(bench);
-	if (code == GPU_OK)
-		code = bench_finish(bench);
-	if (code == GPU_OK)
-		code = bench_block(bench);
+	GPU_THEN(code, bench_finish(bench));
+	GPU_THEN(code, bench_block(bench));
 	return code == GPU_OK ? bench_call(bench, &record) : code;
 }
 
@@ -135,12 +132,9 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	if (blocked && call.kind == GPU_WAIT_EVENT)
 		call.stream = 1; /* a stream need not wait for its own events */
 	int code = blocked ? keep_blocked(bench, call.argument_B) : bench_finish(bench);
-	if (code == GPU_OK)
-		code = beside(bench, row, row->before);
-	if (code == GPU_OK)
-		code = bench_time(bench, &call, value);
-	if (code == GPU_OK)
-		code = beside(bench, row, row->after);
+	GPU_THEN(code, beside(bench, row, row->before));
+	GPU_THEN(code, bench_time(bench, &call, value));
+	GPU_THEN(code, beside(bench, row, row->after));
 	return code;
 }
 

@@ -64,8 +64,7 @@ static int sample_on_host(struct bench *bench, const struct gpu_call *call, size
 	double start_s = bench_now_s(bench);
 	for (size_t i = 0; i < repeats && code == GPU_OK; i++)
 		code = bench_call(bench, call);
-	if (code == GPU_OK)
-		code = bench_finish(bench);
+	GPU_THEN(code, bench_finish(bench));
 	*value = bench_since_s(bench, bench->gpu, start_s) / (double)repeats;
 	return code;
 }

@@ -69,19 +69,15 @@ static int sample_host(struct bench *bench, bool start, double *value)
 	double begin_s = 0, end_s = 0;
 	struct gpu_call launch = {.kind = GPU_STAMP, .spin_s = start ? 0 : END_SPIN_S};
 	int code = bench_code(bench, bench->gpu, bench->gpu->api->sync_clocks(bench->gpu));
-	if (code == GPU_OK)
-		code = bench_finish(bench);
-	if (code == GPU_OK)
-		code = bench_call(bench, &launch);
+	GPU_THEN(code, bench_finish(bench));
+	GPU_THEN(code, bench_call(bench, &launch));
 	double seen_s = bench_now_s(bench);
 	if (code == GPU_OK && !start) {
 		code = bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC});
 		seen_s = bench_now_s(bench);
 	}
-	if (code == GPU_OK)
-		code = bench_finish(bench);
-	if (code == GPU_OK)
-		code = stamps(bench, 0, &begin_s, &end_s);
+	GPU_THEN(code, bench_finish(bench));
+	GPU_THEN(code, stamps(bench, 0, &begin_s, &end_s));
 	seen_s -= bench->clock_cost_s;
 	*value = fmax(0, start ? begin_s - seen_s : seen_s - end_s);
 	return code;
@@ -93,18 +89,16 @@ static int sample_concurrent(struct bench *bench, int kernels, double *value)
 {
 	double first_s = 0, last_s = 0, one_s = 1;
 	int code = bench_block(bench);
-	if (code == GPU_OK)
-		code = bench_call(bench,
-				  &(struct gpu_call){.kind = GPU_RECORD, .event = GPU_EVENT_PLAIN});
+	GPU_THEN(code, bench_call(bench, &(struct gpu_call){.kind = GPU_RECORD,
+							    .event = GPU_EVENT_PLAIN}));
 	for (int i = 1; i <= kernels && code == GPU_OK; i++) {
 		code = bench_call(bench, &(struct gpu_call){.kind = GPU_WAIT_EVENT,
 							    .event = GPU_EVENT_PLAIN,
 							    .stream = i});
-		if (code == GPU_OK)
-			code = bench_call(bench, &(struct gpu_call){.kind = GPU_STAMP,
+		GPU_THEN(code, bench_call(bench, &(struct gpu_call){.kind = GPU_STAMP,
 								    .slot = i,
 								    .stream = i,
-								    .spin_s = SPIN_S});
+								    .spin_s = SPIN_S}));
 	}
 	code = release_and_finish(bench, code);
 	for (int i = 1; i <= kernels && code == GPU_OK; i++) {

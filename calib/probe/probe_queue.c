@@ -29,8 +29,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	*value = 0;
 	for (size_t i = 1; i <= depth && code == GPU_OK && *value < 0.5 * HOLD_S; i++)
 		code = bench_time(bench, &launch, value);
-	if (code == GPU_OK)
-		code = bench_release(bench);
+	GPU_THEN(code, bench_release(bench));
 	return code == GPU_OK ? bench_finish(bench) : code;
 }
 

@@ -51,8 +51,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	with.stream = 1;
 	double alone_s = 0, together_s = 0;
 	int code = span(bench, &of, NULL, &alone_s);
-	if (code == GPU_OK)
-		code = span(bench, &of, &with, &together_s);
+	GPU_THEN(code, span(bench, &of, &with, &together_s));
 	*value = together_s / alone_s;
 	return code;
 }

@@ -38,8 +38,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	const struct gpu_call launch = {.kind = GPU_LAUNCH, .spin_s = kernel_s};
 	double start_s = bench_now_s(bench);
 	int code = bench_call(bench, &launch);
-	if (code == GPU_OK)
-		code = bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC});
+	GPU_THEN(code, bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC}));
 	*value = fmax(0, bench_since_s(bench, bench->gpu, start_s) - kernel_s);
 	return code;
 }

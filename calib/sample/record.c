@@ -20,11 +20,12 @@ static int fail(struct record *record, const char *what, const char *why)
 	return -1;
 }
 
-/* Begins another line in memory. */
+/* Begins another line in memory, with an object. */
 static struct json_writer *begin_line(struct record *record)
 {
 	rewind(record->memory);
 	record->json = jw_begin(record->memory, JSON_DENSE);
+	jw_open(&record->json, NULL, '{');
 	return &record->json;
 }
 
@@ -34,9 +35,10 @@ static int open_memory(struct record *record)
 	return record->memory ? 0 : fail(record, "recording", "out of memory");
 }
 
-/* Writes the line in memory to the file at once. */
+/* Ends the line in memory, and writes it to the file at once. */
 static int write_line(struct record *record)
 {
+	jw_close(&record->json);
 	jw_end(&record->json);
 	size_t left = (size_t)ftell(record->memory);
 	if (fflush(record->memory) != 0 || ferror(record->memory))
@@ -69,7 +71,6 @@ int record_create(struct record *record, const char *path, const struct record_s
 	if (open_memory(record) != 0)
 		return -1;
 	struct json_writer *json = begin_line(record);
-	jw_open(json, NULL, '{');
 	jw_text(json, "format", "farwire-samples");
 	jw_real(json, "version", 1);
 	jw_text(json, "tool", start->tool);
@@ -85,7 +86,6 @@ int record_create(struct record *record, const char *path, const struct record_s
 	machine_write(json, "host");
 	if (start->more)
 		start->more(json, start->context);
-	jw_close(json);
 	return write_line(record);
 }
 
@@ -94,7 +94,6 @@ static struct json_writer *put_point(struct record *record, const struct plan_po
 				     size_t pass)
 {
 	struct json_writer *json = begin_line(record);
-	jw_open(json, NULL, '{');
 	jw_text(json, "test", point->test);
 	jw_open(json, "is", '{');
 	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++)
@@ -119,31 +118,26 @@ int record_samples(struct record *record, const struct record_samples *samples)
 	jw_close(json);
 	jw_text(json, "stop", samples->stop);
 	jw_flag(json, "held_out", samples->point->held_out);
-	jw_close(json);
 	return write_line(record);
 }
 
 int record_waived(struct record *record, const char *test, const char *why)
 {
 	struct json_writer *json = begin_line(record);
-	jw_open(json, NULL, '{');
 	jw_text(json, "waived", test);
 	jw_text(json, "why", why);
-	jw_close(json);
 	return write_line(record);
 }
 
 int record_end(struct record *record, const struct record_end *end)
 {
 	struct json_writer *json = begin_line(record);
-	jw_open(json, NULL, '{');
 	jw_flag(json, "end", end->whole);
 	jw_real(json, "lines", (double)(record->lines + 1));
 	jw_real(json, "elapsed_s", end->elapsed_s);
 	jw_open(json, "drift", '{');
 	for (size_t i = 0; i < end->count; i++)
 		jw_real(json, end->drift[i].anchor, end->drift[i].ratio);
-	jw_close(json);
 	jw_close(json);
 	return write_line(record);
 }

@@ -33,6 +33,8 @@ struct diag *diag_new(struct arena *arena);
 /* Adds an error. diag_error is false, so that a reader that fails can return it; as a macro it
  * shows that to the analyzer. */
 #define diag_error(...) (diag_add(__VA_ARGS__), diag_false())
+/* The same for a reader that then returns NULL. */
+#define diag_null(...) (diag_add(__VA_ARGS__), NULL)
 void diag_add(struct diag *diag, struct origin origin, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static inline bool diag_false(void)

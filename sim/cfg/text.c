@@ -475,10 +475,8 @@ bool cfg_source_expand(struct arena *scratch, struct arena *keep, struct diag *d
 	if (!given) {
 		const char *wrong;
 		file.at = cfg_file_load(scratch, path, &file.identity, &wrong);
-		if (!file.at) {
-			diag_error(diag, (struct origin){file.path, 0}, "%s", wrong);
-			return false;
-		}
+		if (!file.at)
+			return diag_error(diag, (struct origin){file.path, 0}, "%s", wrong);
 	}
 	VEC_PUSH(scratch, &scan.brackets);
 	begin_line(&scan, &file);

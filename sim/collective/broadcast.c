@@ -62,25 +62,19 @@ const struct algorithm algorithm_broadcast = {
 	.tree_of = chain,
 };
 
+#define WITHOUT_PIECES                                                                             \
+	.cost = COST_TREE, .collective = COLLECTIVE_BROADCAST, .refuse = refuse,                   \
+	.build = pattern_trees, .tree_count = one_tree, .tree_of = whole_buffer
+
 const struct algorithm algorithm_linear_broadcast = {
 	.name = "linear_broadcast",
 	.help = "broadcast from the root to each rank, all at the same time",
-	.cost = COST_TREE,
-	.collective = COLLECTIVE_BROADCAST,
-	.refuse = refuse,
-	.build = pattern_trees,
-	.tree_count = one_tree,
-	.tree_of = whole_buffer,
+	WITHOUT_PIECES,
 };
 
 const struct algorithm algorithm_binomial_broadcast = {
 	.name = "binomial_broadcast",
 	.help = "broadcast down a binomial tree, to all children at the same time",
 	.variant = true,
-	.cost = COST_TREE,
-	.collective = COLLECTIVE_BROADCAST,
-	.refuse = refuse,
-	.build = pattern_trees,
-	.tree_count = one_tree,
-	.tree_of = whole_buffer,
+	WITHOUT_PIECES,
 };

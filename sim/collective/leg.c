@@ -44,18 +44,12 @@ void leg_copy(const struct communicator *comm, struct leg *leg, size_t first)
 }
 
 /* NVLink is used only if the CPU has no other link to the GPU. */
-bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank)
+bool leg_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank, bool back)
 {
-	return leg_route(comm, leg, rank->gpu_node, rank->host_node, TRAFFIC_COPIES) ||
-	       leg_route(comm, leg, rank->gpu_node, rank->host_node,
-			 TRAFFIC_COPIES | TRAFFIC_PEERS);
-}
-
-bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank)
-{
-	return leg_route(comm, leg, rank->host_node, rank->gpu_node, TRAFFIC_COPIES) ||
-	       leg_route(comm, leg, rank->host_node, rank->gpu_node,
-			 TRAFFIC_COPIES | TRAFFIC_PEERS);
+	int from = back ? rank->host_node : rank->gpu_node;
+	int to = back ? rank->gpu_node : rank->host_node;
+	return leg_route(comm, leg, from, to, TRAFFIC_COPIES) ||
+	       leg_route(comm, leg, from, to, TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
 bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,

@@ -302,10 +302,8 @@ const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct or
 	struct msccl_reader p = {arena, diag, {path, 0}, msccl, .rank = -1};
 	struct cfg_file_identity identity;
 	const char *wrong = NULL, *text = cfg_file_load(arena, path, &identity, &wrong);
-	if (!text) {
-		diag_error(diag, origin, "library.msccl: '%s' %s", path, wrong);
-		return NULL;
-	}
+	if (!text)
+		return diag_null(diag, origin, "library.msccl: '%s' %s", path, wrong);
 	if (text[strspn(text, " \t\r\n")] == '{') {
 		fail(&p, 1,
 		     "this is a plan of MSCCL++, whose steps (put, signal, wait ...) farwire "

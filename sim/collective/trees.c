@@ -104,16 +104,16 @@ static struct pattern_tree tree_of(const struct algorithm *algorithm, struct are
 	return pattern_tree(arena, parent, spec->rank_count);
 }
 
+#define OVER_TREES(tree)                                                                           \
+	.collective = COLLECTIVE_ALL_REDUCE, .pipelined = true, .build = pattern_trees,            \
+	.tree_count = tree_count, .tree_of = tree
+
 const struct algorithm algorithm_binary_tree = {
 	.name = "binary_tree",
 	.help = "pipelined all-reduce up and down a binary tree of ranks",
 	.cost = COST_TREE,
-	.collective = COLLECTIVE_ALL_REDUCE,
-	.pipelined = true,
 	.folds = true,
-	.build = pattern_trees,
-	.tree_count = tree_count,
-	.tree_of = heap,
+	OVER_TREES(heap),
 };
 
 const struct algorithm algorithm_double_tree = {
@@ -123,12 +123,8 @@ const struct algorithm algorithm_double_tree = {
 	.automatic = true,
 	.paired = true,
 	.cost = COST_TREE,
-	.collective = COLLECTIVE_ALL_REDUCE,
-	.pipelined = true,
 	.folds = true,
-	.build = pattern_trees,
-	.tree_count = tree_count,
-	.tree_of = tree_of,
+	OVER_TREES(tree_of),
 };
 
 const struct algorithm algorithm_nvls_tree = {
@@ -138,13 +134,9 @@ const struct algorithm algorithm_nvls_tree = {
 	.automatic = true,
 	.paired = true,
 	.cost = COST_MULTICAST,
-	.collective = COLLECTIVE_ALL_REDUCE,
-	.pipelined = true,
 	.folds = true,
 	.refuse = pattern_equal_nodes,
-	.build = pattern_trees,
-	.tree_count = tree_count,
-	.tree_of = tree_of,
+	OVER_TREES(tree_of),
 };
 
 const struct algorithm algorithm_collnet_direct = {
@@ -153,12 +145,8 @@ const struct algorithm algorithm_collnet_direct = {
 	.automatic = true,
 	.in_network = true,
 	.cost = COST_TREE,
-	.collective = COLLECTIVE_ALL_REDUCE,
-	.pipelined = true,
 	.refuse = pattern_equal_nodes,
-	.build = pattern_trees,
-	.tree_count = tree_count,
-	.tree_of = tree_of,
+	OVER_TREES(tree_of),
 };
 
 const struct algorithm algorithm_collnet_chain = {
@@ -168,10 +156,6 @@ const struct algorithm algorithm_collnet_chain = {
 	.automatic = true,
 	.in_network = true,
 	.cost = COST_TREE,
-	.collective = COLLECTIVE_ALL_REDUCE,
-	.pipelined = true,
 	.refuse = pattern_equal_nodes,
-	.build = pattern_trees,
-	.tree_count = tree_count,
-	.tree_of = tree_of,
+	OVER_TREES(tree_of),
 };

@@ -105,9 +105,8 @@ void leg_memory(struct leg *leg, struct host *host, double dram_per_B);
 double leg_spB(const struct communicator *comm, const struct leg *leg, size_t first);
 /* Marks the leg's routes from index `first` on as a copy through host memory. */
 void leg_copy(const struct communicator *comm, struct leg *leg, size_t first);
-/* Add the route from a rank's GPU to its host, and back. */
-bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
-bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
+/* Adds the route from a rank's GPU to its host, or back. */
+bool leg_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank, bool back);
 
 /* Adds the route over the network. If the machines represent others, it goes through the switch at
  * which the routes of the real machines meet. */

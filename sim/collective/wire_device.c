@@ -110,7 +110,7 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 	    leg_route(comm, leg, b->root_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	*leg = (struct leg){.rate_ratio = 1, .leaves = true};
-	if (!comm->library->shm || !leg_to_host(comm, leg, a) || !leg_from_host(comm, leg, b))
+	if (!comm->library->shm || !leg_host(comm, leg, a, false) || !leg_host(comm, leg, b, true))
 		return false;
 	leg_memory(leg, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
 	way->hop_count = 2;
@@ -128,7 +128,7 @@ bool way_inside(struct communicator *comm, struct way *way)
 		return between_gpus(comm, way, leg);
 	if (a->place.gpu || b->place.gpu) {
 		leg_memory(leg, host, DRAM_PER_DMA);
-		return a->place.gpu ? leg_to_host(comm, leg, a) : leg_from_host(comm, leg, b);
+		return leg_host(comm, leg, a->place.gpu ? a : b, !a->place.gpu);
 	}
 	leg_memory(leg, host, DRAM_PER_COPY);
 	leg->core = a->core;

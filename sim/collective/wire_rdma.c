@@ -43,7 +43,7 @@ static bool add_end(struct communicator *comm, struct leg *leg, const struct ran
 		return sends ? leg_route(comm, leg, rank->gpu_node, node, TRAFFIC_RDMA)
 			     : leg_route(comm, leg, node, rank->gpu_node, TRAFFIC_RDMA);
 	size_t first = leg->route_count;
-	if (!(sends ? leg_to_host(comm, leg, rank) : leg_from_host(comm, leg, rank)))
+	if (!leg_host(comm, leg, rank, !sends))
 		return false;
 	leg_memory(leg, host, 2 * DRAM_PER_DMA);
 	leg_copy(comm, leg, first);

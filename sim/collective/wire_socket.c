@@ -22,14 +22,14 @@ bool way_socket(struct communicator *comm, struct way *way)
 		struct leg *leg = &way->legs[way->leg_count++];
 		leg->leaves = true;
 		leg_memory(leg, guest_host(a->place.guest), DRAM_PER_DMA);
-		if (!leg_to_host(comm, leg, a))
+		if (!leg_host(comm, leg, a, false))
 			return false;
 		leg_copy(comm, leg, 0);
 	}
 	if (b->place.gpu) {
 		struct leg *leg = &way->legs[way->leg_count++];
 		leg_memory(leg, guest_host(b->place.guest), DRAM_PER_DMA);
-		if (!leg_from_host(comm, leg, b))
+		if (!leg_host(comm, leg, b, true))
 			return false;
 		leg_copy(comm, leg, 0);
 	}

@@ -8,6 +8,7 @@
 
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
+#include "sim/base/num.h"
 #include "sim/base/units.h"
 #include "sim/json/write.h"
 
@@ -83,15 +84,6 @@ bool import_json_number(struct importing *importing, const struct json *object, 
 	return value && diag_count(importing->diag) == 0;
 }
 
-void import_error(struct importing *importing, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	diag_error(importing->diag, importing->lines.origin, "%s",
-		   arena_vprintf(importing->arena, format, args));
-	va_end(args);
-}
-
 size_t import_words(struct importing *importing, const char *line)
 {
 	importing->word_count = lines_words(arena_strdup(importing->arena, line), " \t",
@@ -113,13 +105,12 @@ bool import_number(struct importing *importing, const char *word, double *value)
 {
 	if (strcmp(word, "N/A") == 0)
 		return false;
-	if (!number_parse(word, value) || *value < 0) {
-		import_error(importing,
-			     "the table needs a number here, not '%s' (import the unchanged output "
-			     "of the tool)",
-			     word);
-		return false;
-	}
+	if (!number_parse(word, value) || *value < 0)
+		return import_error(
+			importing,
+			"the table needs a number here, not '%s' (import the unchanged output "
+			"of the tool)",
+			word);
 	return *value > 0;
 }
 
@@ -216,7 +207,7 @@ static int compare_points(const struct import_point *x, const struct import_poin
 	for (size_t i = 0; i < IMPORT_NUMBERS && !order; i++) {
 		order = strcmp(x->x[i].key ? x->x[i].key : "", y->x[i].key ? y->x[i].key : "");
 		if (!order)
-			order = (x->x[i].value > y->x[i].value) - (x->x[i].value < y->x[i].value);
+			order = ORDER(x->x[i].value, y->x[i].value);
 	}
 	return order;
 }

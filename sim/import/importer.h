@@ -111,8 +111,9 @@ bool import_calls(struct arena *arena, struct diag *diag, const struct importer 
 
 /* ---- for the readers ---- */
 
-void import_error(struct importing *importing, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Adds an error at the present line. */
+#define import_error(importing, ...)                                                               \
+	diag_error((importing)->diag, (importing)->lines.origin, __VA_ARGS__)
 /* Divides a line at blanks into importing->words, allocated in arena. Returns their number. */
 size_t import_words(struct importing *importing, const char *line);
 /* Returns whether there are as many words as the heading of the table has; otherwise an error. */

@@ -21,6 +21,11 @@ struct family {
 	double vocabulary_count, expert_count, top_count;
 };
 
+/* Networks before Llama. */
+#define CLASSIC                                                                                    \
+	.layer_norm = true, .norm_bias = true, .plain_mlp = true, .attention_bias = true,          \
+	.mlp_bias = true
+
 static const struct family families[] = {
 	{.names = "llama llama_v3 llama3 mistral phi3"},
 	{"llama_v2 llama2", .vocabulary_count = 32000},
@@ -29,22 +34,16 @@ static const struct family families[] = {
 	{"qwen3 qwen3_moe", .qk_norm = true},
 	{"gpt_oss", .attention_bias = true, .expert_bias = true, .sinks = true, .alternates = true},
 	{"dbrx", .layer_norm = true, .fused_qkv = true},
-	{"gpt2", .layer_norm = true, .norm_bias = true, .plain_mlp = true, .learned = true,
-	 .attention_bias = true, .mlp_bias = true, .fused_qkv = true, .tied = true, .dropout = true,
+	{"gpt2", CLASSIC, .learned = true, .fused_qkv = true, .tied = true, .dropout = true,
 	 .vocabulary_count = 50257},
-	{"gpt_neox", .layer_norm = true, .norm_bias = true, .plain_mlp = true, .rotary = true,
-	 .attention_bias = true, .mlp_bias = true, .fused_qkv = true, .parallel = true,
+	{"gpt_neox", CLASSIC, .rotary = true, .fused_qkv = true, .parallel = true,
 	 .vocabulary_count = 50432},
-	{"mpt", .layer_norm = true, .norm_bias = true, .plain_mlp = true, .learned = true,
-	 .attention_bias = true, .mlp_bias = true, .fused_qkv = true, .tied = true},
-	{"bert", .layer_norm = true, .norm_bias = true, .plain_mlp = true, .learned = true,
-	 .attention_bias = true, .mlp_bias = true, .tied = true, .bidirectional = true,
-	 .dropout = true, .vocabulary_count = 30522},
-	{"megatron", .layer_norm = true, .norm_bias = true, .plain_mlp = true, .learned = true,
-	 .attention_bias = true, .mlp_bias = true, .fused_qkv = true, .tied = true, .dropout = true,
+	{"mpt", CLASSIC, .learned = true, .fused_qkv = true, .tied = true},
+	{"bert", CLASSIC, .learned = true, .tied = true, .bidirectional = true, .dropout = true,
+	 .vocabulary_count = 30522},
+	{"megatron", CLASSIC, .learned = true, .fused_qkv = true, .tied = true, .dropout = true,
 	 .vocabulary_count = 50257},
-	{"neox", .layer_norm = true, .norm_bias = true, .plain_mlp = true, .learned = true,
-	 .attention_bias = true, .mlp_bias = true, .fused_qkv = true, .tied = true,
+	{"neox", CLASSIC, .learned = true, .fused_qkv = true, .tied = true,
 	 .vocabulary_count = 50257},
 };
 

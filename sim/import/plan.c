@@ -39,10 +39,9 @@ static void put_number(struct plan_reader *p, const char *key, double value,
 
 static const char *refuse(struct plan_reader *p, const struct setting_read *item, const char *why)
 {
-	diag_error(p->reading->diag, item->origin, "%s = %s %s",
-		   reading_quote(p->reading, item->path), reading_quote(p->reading, item->value),
-		   why);
-	return NULL;
+	return diag_null(p->reading->diag, item->origin, "%s = %s %s",
+			 reading_quote(p->reading, item->path),
+			 reading_quote(p->reading, item->value), why);
 }
 
 struct word {

@@ -2,7 +2,6 @@
 #include "sim/import/reading.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,19 +9,13 @@
 
 enum { FILE_MAX_B = 16 << 20, QUOTE_MAX_B = 80 };
 
-static char *refuse(struct reading *reading, const char *path, const char *why)
-{
-	diag_error(reading->diag, (struct origin){path, 0}, "%s", why);
-	return NULL;
-}
-
 char *reading_file(struct reading *reading, const char *path, size_t *size_B)
 {
+	const struct origin origin = {path, 0};
 	FILE *in = fopen(path, "rb");
 	if (!in)
-		return refuse(
-			reading, path,
-			arena_printf(reading->arena, "cannot read the file: %s", strerror(errno)));
+		return diag_null(reading->diag, origin, "cannot read the file: %s",
+				 strerror(errno));
 	VEC(char) text = {0};
 	int c;
 	while ((c = getc(in)) != EOF && c != 0 && text.count < FILE_MAX_B)
@@ -32,12 +25,14 @@ char *reading_file(struct reading *reading, const char *path, size_t *size_B)
 	*VEC_PUSH(reading->arena, &text) = '\0';
 	*size_B = text.count - 1;
 	if (failed)
-		return refuse(reading, path, "the file cannot be read any further (name a file)");
+		return diag_null(reading->diag, origin,
+				 "the file cannot be read any further (name a file)");
 	if (c != EOF)
-		return refuse(reading, path,
-			      c ? "the file is larger than 16 MiB (name a configuration, not data)"
-				: "the file contains a zero byte, so it is not text (name the text "
-				  "file)");
+		return diag_null(
+			reading->diag, origin, "%s",
+			c ? "the file is larger than 16 MiB (name a configuration, not data)"
+			  : "the file contains a zero byte, so it is not text (name the text "
+			    "file)");
 	enum { MARK_B = 3 };
 	bool marked = strncmp(text.items, "\xef\xbb\xbf", MARK_B) == 0; /* byte order mark */
 	*size_B -= marked ? MARK_B : 0;
@@ -61,22 +56,6 @@ const char *reading_quote(struct reading *reading, const char *text)
 		if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
 			*c = '?';
 	return quote;
-}
-
-void reading_line(struct reading *reading, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	*VEC_PUSH(reading->arena, &reading->lines) = arena_vprintf(reading->arena, format, args);
-	va_end(args);
-}
-
-void reading_note(struct reading *reading, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	*VEC_PUSH(reading->arena, &reading->notes) = arena_vprintf(reading->arena, format, args);
-	va_end(args);
 }
 
 static void write_lines(FILE *out, const void *ctx)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "sim/import/importer.h"
+#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
@@ -33,11 +34,13 @@ char *reading_file(struct reading *reading, const char *path, size_t *size_B);
 struct lines *reading_lines(struct reading *reading, const char *path, const char *text);
 /* Returns a text of a file as it can stand in a comment: one line, at most 80 bytes. */
 const char *reading_quote(struct reading *reading, const char *text);
-/* Adds a line to the file. */
-void reading_line(struct reading *reading, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void reading_note(struct reading *reading, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Adds a line to the file, or a note for the user. */
+#define reading_line(reading, ...)                                                                 \
+	((void)(*VEC_PUSH((reading)->arena, &(reading)->lines) =                                   \
+			arena_printf((reading)->arena, __VA_ARGS__)))
+#define reading_note(reading, ...)                                                                 \
+	((void)(*VEC_PUSH((reading)->arena, &(reading)->notes) =                                   \
+			arena_printf((reading)->arena, __VA_ARGS__)))
 /* Completes `imported`. Returns false if there were errors. `records` names the records in the
  * plural. */
 bool reading_done(struct reading *reading, const char *records, struct imported *imported);

@@ -182,13 +182,12 @@ bool settings_count(struct settings *settings, enum settings_field field, double
 	if (!found)
 		return false;
 	if (!number_parse(found->value, &number) || number < least || number > floor(number) ||
-	    number > SETTING_MAX) {
-		diag_error(reading->diag, found->origin,
-			   "%s must be a whole number from %g to 2e9, not '%s' (write the number)",
-			   reading_quote(reading, found->path), least,
-			   reading_quote(reading, found->value));
-		return false;
-	}
+	    number > SETTING_MAX)
+		return diag_error(
+			reading->diag, found->origin,
+			"%s must be a whole number from %g to 2e9, not '%s' (write the number)",
+			reading_quote(reading, found->path), least,
+			reading_quote(reading, found->value));
 	*value = number;
 	return true;
 }

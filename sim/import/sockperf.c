@@ -20,12 +20,10 @@ enum { SAMPLES_MOST = 1000 };
 static struct import_point *take_parameters(struct importing *importing, const char *line)
 {
 	const char *size = strstr(line, "--msg-size=");
-	if (!size || !strstr(line, "--burst=1 ") || !strstr(line, "--reply-every=1 ")) {
-		import_error(importing,
-			     "this is not a test in which each message is answered "
-			     "(measure with `sockperf ping-pong --tcp --full-log FILE`)");
-		return NULL;
-	}
+	if (!size || !strstr(line, "--burst=1 ") || !strstr(line, "--reply-every=1 "))
+		return diag_null(importing->diag, importing->lines.origin,
+				 "this is not a test in which each message is answered "
+				 "(measure with `sockperf ping-pong --tcp --full-log FILE`)");
 	struct import_point *point = import_point(importing, "tcp", "what=roundtrip nagle=off");
 	point->unit = "s";
 	import_at(importing, point, "size_B", strtod(size + strlen("--msg-size="), NULL));

@@ -574,13 +574,11 @@ static bool read_topology_files(struct arena *arena, struct diag *diag, const ch
 		read_one(&machine, paths[i], false);
 	if (diag_count(diag))
 		return false;
-	if (count_of(&machine, PART_GPU) == 0) {
-		diag_error(
+	if (count_of(&machine, PART_GPU) == 0)
+		return diag_error(
 			diag, (struct origin){paths[0], 0},
 			"the files have no GPU (add the output of nvidia-smi topo -m, or the file "
 			"of NCCL_TOPO_DUMP_FILE)");
-		return false;
-	}
 	name_parts(&machine);
 	check_devices(&machine);
 	join_nvlinks(&machine);

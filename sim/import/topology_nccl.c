@@ -23,9 +23,11 @@ struct nccl {
 	bool rooted;
 };
 
-static void refuse(struct nccl *n, const struct xml_element *element, const char *why)
+/* Reports an error. Returns NO_PART for the element. */
+static size_t refuse(struct nccl *n, const struct xml_element *element, const char *why)
 {
 	diag_error(n->machine->reading->diag, element->origin, "%s", why);
+	return NO_PART;
 }
 
 /* Reads "16 GT/s", "16.0 GT/s PCIe" or "32 GT/s PCIe/s". Returns the generation; 0: unknown. */
@@ -79,18 +81,15 @@ static size_t take_pci(struct nccl *n, const struct xml_element *e, size_t paren
 {
 	const char *class = xml_attribute(e, "class");
 	enum part_kind kind = PART_BRIDGE;
-	if (!class[0]) {
-		refuse(n, e,
-		       "this PCI device has no class, so GPUs and adapters cannot be distinguished "
-		       "(run NCCL with NCCL_TOPO_DUMP_FILE and import its file)");
-		return NO_PART;
-	}
-	if (strncmp(class, "0x0380", 6) == 0 || strncmp(class, "0x1200", 6) == 0) {
-		refuse(n, e,
-		       "this is a GPU of AMD, and no profile of topologies/gpus describes one "
-		       "(import a machine with GPUs of NVIDIA)");
-		return NO_PART;
-	}
+	if (!class[0])
+		return refuse(
+			n, e,
+			"this PCI device has no class, so GPUs and adapters cannot be "
+			"distinguished (run NCCL with NCCL_TOPO_DUMP_FILE and import its file)");
+	if (strncmp(class, "0x0380", 6) == 0 || strncmp(class, "0x1200", 6) == 0)
+		return refuse(n, e,
+			      "this is a GPU of AMD, and no profile of topologies/gpus describes "
+			      "one (import a machine with GPUs of NVIDIA)");
 	if (strncmp(class, "0x0302", 6) == 0 || strncmp(class, "0x0300", 6) == 0)
 		kind = PART_GPU;
 	else if (strncmp(class, "0x02", 4) == 0)
@@ -131,10 +130,10 @@ static size_t take_gpu(struct nccl *n, const struct xml_element *e, size_t paren
 		      {70, "v100-sxm2"},
 		      {60, "p100-sxm2"}};
 	double sm = number(e, "sm", 0);
-	if (!part || part->kind != PART_GPU) {
-		refuse(n, e, "a gpu must be in a pci element with class 0x0302 (correct the file)");
-		return NO_PART;
-	}
+	if (!part || part->kind != PART_GPU)
+		return refuse(
+			n, e,
+			"a gpu must be in a pci element with class 0x0302 (correct the file)");
 	part->order = number(e, "dev", -1);
 	for (size_t i = 0; i < sizeof likely / sizeof likely[0] && !part->guess; i++)
 		if (sm >= likely[i].sm)
@@ -145,10 +144,8 @@ static size_t take_gpu(struct nccl *n, const struct xml_element *e, size_t paren
 static size_t take_net(struct nccl *n, const struct xml_element *e, size_t parent)
 {
 	struct machine_part *part = parent == NO_PART ? NULL : &n->machine->parts.items[parent];
-	if (!part || part->kind != PART_NIC) {
-		refuse(n, e, "a net must be in a nic element (correct the file)");
-		return NO_PART;
-	}
+	if (!part || part->kind != PART_NIC)
+		return refuse(n, e, "a net must be in a nic element (correct the file)");
 	part->speed_bps += 1e6 * number(e, "speed", 0);
 	part->order = part->nets++ ? -1 : number(e, "dev", -1);
 	topology_device(n->machine, parent, xml_attribute(e, "name"));
@@ -158,10 +155,8 @@ static size_t take_net(struct nccl *n, const struct xml_element *e, size_t paren
 static size_t take_nvlink(struct nccl *n, const struct xml_element *e, size_t parent)
 {
 	const char *target = xml_attribute(e, "target");
-	if (parent == NO_PART || n->machine->parts.items[parent].kind != PART_GPU) {
-		refuse(n, e, "an nvlink must be in a gpu element (correct the file)");
-		return NO_PART;
-	}
+	if (parent == NO_PART || n->machine->parts.items[parent].kind != PART_GPU)
+		return refuse(n, e, "an nvlink must be in a gpu element (correct the file)");
 	bool to_switch = strncmp(xml_attribute(e, "tclass"), "0x0680", 6) == 0;
 	topology_nvlink(
 		n->machine,

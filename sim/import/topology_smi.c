@@ -31,15 +31,8 @@ struct matrix {
 	double last_gpu;      /* of the lines of nvidia-smi -L */
 };
 
-__attribute__((format(printf, 3, 4))) static void refuse(struct matrix *m, int line,
-							 const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	diag_error(m->reading->diag, (struct origin){m->origin.file, line}, "%s",
-		   arena_vprintf(m->reading->arena, format, args));
-	va_end(args);
-}
+#define refuse(m, line, ...)                                                                       \
+	diag_error((m)->reading->diag, (struct origin){(m)->origin.file, line}, __VA_ARGS__)
 
 /* Copies a line without its escapes for underlined text, and divides it at blanks. */
 static size_t words_of(struct matrix *m, const char *line, const char **words)

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/num.h"
 #include "sim/base/vec.h"
-#include "sim/json/pull.h"
+#include "sim/json/document.h"
 #include "sim/json/write.h"
 #include "sim/engine/names.h"
 
@@ -45,47 +45,34 @@ struct call_line {
 	bool end;
 };
 
-__attribute__((format(printf, 2, 3))) static bool fail(struct call_reader *r, const char *format,
-						       ...)
-{
-	va_list args;
-	va_start(args, format);
-	if (!r->failed)
-		diag_error(r->diag, (struct origin){r->path, r->line}, "%s",
-			   arena_vprintf(r->arena, format, args));
-	va_end(args);
-	r->failed = true;
-	return false;
-}
+/* Reports the first error. It is false. */
+#define fail(r, ...)                                                                               \
+	((r)->failed                                                                               \
+		 ? diag_false()                                                                    \
+		 : ((r)->failed = true,                                                            \
+		    diag_error((r)->diag, (struct origin){(r)->path, (r)->line}, __VA_ARGS__)))
 
-static bool take_text(struct call_reader *r, const char *key, const char **text)
+static bool take_text(struct call_reader *r, const struct json *value, const char **text)
 {
-	if (jp_next(r->json) != JP_TEXT)
-		return r->json->error ? false : fail(r, "%s must be a string", key);
-	*text = names_at(r->names, (size_t)names_add(r->names, r->json->text));
+	if (!json_text_of(value))
+		return fail(r, "%s must be a string", value->key);
+	*text = names_at(r->names, (size_t)names_add(r->names, value->text));
 	return true;
 }
 
-static bool take_number(struct call_reader *r, const char *key, double max, double *number)
+static bool take_number(struct call_reader *r, const struct json *value, double max, double *number)
 {
-	enum jp_token token = jp_next(r->json);
-	if (token == JP_ERROR)
-		return false;
-	*number = r->json->number;
-	if (token != JP_NUMBER || !isfinite(*number))
-		return fail(r, "%s must be a finite number", key);
-	if (*number >= 0 && *number <= max)
-		return true;
-	return fail(r, "%s must be from 0 to %g (got %g)", key, max, *number);
+	if (!json_number_of(value, number))
+		return fail(r, "%s must be a finite number", value->key);
+	return (*number >= 0 && *number <= max) ||
+	       fail(r, "%s must be from 0 to %g (got %g)", value->key, max, *number);
 }
 
-static bool take_truth(struct call_reader *r, const char *key, bool *truth)
+static bool take_truth(struct call_reader *r, const struct json *value, bool *truth)
 {
-	enum jp_token token = jp_next(r->json);
-	*truth = token == JP_TRUE;
-	if (token == JP_TRUE || token == JP_FALSE)
-		return true;
-	return token == JP_ERROR ? false : fail(r, "%s must be true or false", key);
+	*truth = json_is(value, JP_TRUE);
+	return *truth || json_is(value, JP_FALSE) ||
+	       fail(r, "%s must be true or false", value->key);
 }
 
 /* Keys with texts, then keys with numbers. A number that a line lacks is `missing`. */
@@ -136,34 +123,32 @@ static const struct line_key {
 };
 enum { LINE_KEYS = sizeof line_keys / sizeof line_keys[0] };
 
-/* Reads the value of a key. Other keys, such as those of later versions, are ignored. */
-static bool take_key(struct call_reader *r, struct call_line *line)
+/* Takes a member of a line. Other keys, such as those of later versions, are ignored. */
+static bool take_member(struct call_reader *r, const struct json *value, struct call_line *line)
 {
-	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
-		return fail(r, RECORDED_TOO_LARGE);
 	bool truth = false;
-	if (strcmp(r->json->text, "end") == 0)
-		return take_truth(r, "end", &line->end);
-	if (strcmp(r->json->text, "ready") == 0) {
-		bool fine = take_truth(r, "ready", &truth);
+	if (strcmp(value->key, "end") == 0)
+		return take_truth(r, value, &line->end);
+	if (strcmp(value->key, "ready") == 0) {
+		bool fine = take_truth(r, value, &truth);
 		line->ready = truth ? READY_YES : READY_NO;
 		return fine;
 	}
 	for (size_t i = 0; i < LINE_KEYS; i++) {
 		const struct line_key *key = &line_keys[i];
 		void *to = (char *)line + key->offset;
-		if (strcmp(key->key, r->json->text) != 0)
+		if (strcmp(key->key, value->key) != 0)
 			continue;
 		if (!key->text)
-			return take_number(r, key->key, key->max, to);
-		return take_text(r, key->key, to) &&
+			return take_number(r, value, key->max, to);
+		return take_text(r, value, to) &&
 		       (!line->format || strcmp(line->format, "farwire-calls") == 0 ||
 			fail(r,
 			     "the format of the file is '%s', not farwire-calls (record a file "
 			     "with farwire-trace)",
 			     line->format));
 	}
-	return jp_skip(r->json);
+	return true;
 }
 
 /* ---- lines ---- */
@@ -336,23 +321,31 @@ static bool take_line(struct call_reader *r, const struct call_line *line)
 	return fail(r, "the line must be a call, a step, a release or the end line (record again)");
 }
 
-static bool read_line(struct call_reader *r)
+static bool take_object(struct call_reader *r, const struct json *object)
 {
-	enum jp_token token = jp_next(r->json);
-	r->line = r->json->line;
-	if (token == JP_END || token == JP_ERROR)
-		return false;
-	if (token != JP_OBJECT)
-		return fail(r, "the line must be one JSON object, {...}");
 	struct call_line line = {.tool = "", .gpu = ""};
+	r->line = object->line;
+	if (!json_is(object, JP_OBJECT))
+		return fail(r, "the line must be one JSON object, {...}");
+	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
+		return fail(r, RECORDED_TOO_LARGE);
 	for (size_t i = 0; i < LINE_KEYS; i++)
 		if (!line_keys[i].text)
 			memcpy((char *)&line + line_keys[i].offset, &line_keys[i].missing,
 			       sizeof line_keys[i].missing);
-	for (token = jp_next(r->json); token == JP_KEY; token = jp_next(r->json))
-		if (!take_key(r, &line))
+	for (size_t i = 0; i < object->count; i++)
+		if (!take_member(r, &object->items[i], &line))
 			return false;
-	return token == JP_OBJECT_END && take_line(r, &line);
+	return take_line(r, &line);
+}
+
+static bool read_line(struct call_reader *r)
+{
+	struct arena *scratch = arena_new();
+	const struct json *object = json_next(scratch, r->json, JSON_MAX_B);
+	bool fine = object && take_object(r, object);
+	arena_free(scratch);
+	return fine;
 }
 
 static void check_whole(struct call_reader *r)
@@ -400,6 +393,7 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 		return NULL;
 	}
 	r.json = jp_open(arena, in);
+	r.json->keeps_twins = true;
 	r.names = names_new(arena);
 	r.seen = ARENA_ARRAY(arena, RECORDED_RANKS_MAX, bool);
 	r.recorded = r.first = ARENA_NEW(arena, struct recorded_calls);
@@ -501,9 +495,8 @@ static int by_start(const void *a, const void *b)
 {
 	const struct recorded_call *x = *(const struct recorded_call *const *)a,
 				   *y = *(const struct recorded_call *const *)b;
-	if (x->start_s < y->start_s || x->start_s > y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	return (x > y) - (x < y); /* both point into the same array */
+	/* both point into the same array */
+	return ORDER_THEN(x->start_s, y->start_s, ORDER(x, y));
 }
 
 void call_file_write(FILE *out, struct arena *arena, const struct recorded_calls *recorded,

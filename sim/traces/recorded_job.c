@@ -143,10 +143,8 @@ const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *di
 			if (!recorded_has_peers(&own->calls[i]))
 				continue;
 			const char *why = add_call(&b, own, recorded_count, &own->calls[i]);
-			if (why) {
-				diag_error(diag, origin, "case.calls: %s", why);
-				return NULL;
-			}
+			if (why)
+				return diag_null(diag, origin, "case.calls: %s", why);
 		}
 	struct recorded_job *job = ARENA_NEW(arena, struct recorded_job);
 	*job = (struct recorded_job){

@@ -54,6 +54,14 @@ void path_delivered(const struct connection_spec *spec, const struct path *path,
 			    counters->payload_sent_B[index]);
 }
 
+void path_losses(const struct connection_spec *spec, const struct path *path, int index,
+		 struct loss *loss, struct loss *fate)
+{
+	*loss = loss_new(path->route->loss_ratio, spec->seed,
+			 arena_printf(spec->arena, "%s/loss %d", spec->name, index));
+	*fate = loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
+}
+
 bool control_lost(struct loss *loss, struct connection *connection)
 {
 	uint64_t first, lost = loss_take(loss, 1, &first);

@@ -39,6 +39,11 @@ void path_latency_set(struct path *path, double latency_s);
 void path_delivered(const struct connection_spec *spec, const struct path *path, int index,
 		    double size_B, int64_t sent_ps, struct connection_counters *counters);
 
+/* Makes what selects the lost packets of direction `index`, and decides whether long messages fail.
+ */
+void path_losses(const struct connection_spec *spec, const struct path *path, int index,
+		 struct loss *loss, struct loss *fate);
+
 /* Sends a packet that opens a connection. Returns true if it is lost, which is counted. */
 bool control_lost(struct loss *loss, struct connection *connection);
 

@@ -212,10 +212,7 @@ static void direction_init(struct rdma_connection *connection, int index)
 	direction->index = index;
 	direction->packet_B = path->route->mtu_B > 0 ? path->route->mtu_B : PACKET_B;
 	direction->message_ps = ps_from_s(1 / params->message_rate_Hz);
-	direction->loss = loss_new(path->route->loss_ratio, spec->seed,
-				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
-	direction->fate =
-		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
+	path_losses(spec, path, index, &direction->loss, &direction->fate);
 	if (!params->interrupts)
 		cpu_spin(path->to.core);
 }

@@ -100,10 +100,7 @@ static void direction_init(struct tcp_connection *connection, int index)
 		overlay ? wire_B : guest_packet_B(path->from.guest, false, wire_B);
 	direction->receive_packet_B =
 		overlay ? wire_B : guest_packet_B(path->to.guest, true, wire_B);
-	direction->loss = loss_new(path->route->loss_ratio, spec->seed,
-				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
-	direction->fate =
-		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
+	path_losses(spec, path, index, &direction->loss, &direction->fate);
 }
 
 /* Returns the protocol work before an acknowledgement leaves, and before it takes effect. */
