@@ -109,7 +109,7 @@ refused 'a product in bf16 has no quantised matrix' --set kernel.quantise=true
 refused "topology 'cpu-ethernet' have no GPU (write a topology" --topology cpu-ethernet --set kernel.m=5
 refused 'one kernel may take 100000 s' --set kernel.form=attention --set kernel.queries=1e9
 refused 'does not have fp8' --set kernel.type=fp8
-refused 'states no rate of int8 (write another number type, or set gpu.a100-sxm4-80.int8 to its peak)' \
+refused 'states no rate of int8 (write one of fp32, tf32, fp16, bf16, or set gpu.a100-sxm4-80.int8 to its peak)' \
 	--set kernel.type=int8 --set 'gpu.a100-sxm4-80.int8=0 TFLOPS'
 refused 'case.model has no effect on a single kernel' --set kernel.m=5 --model vgg16
 refused 'runs on one GPU' --set kernel.m=5 --gpus 4
