@@ -153,7 +153,7 @@ static size_t busiest(const struct spread *s, const double *values)
 static size_t draw(struct spread *s, enum experts_distribution distribution, double total,
 		   double exponent, uint64_t *state)
 {
-	double popularity[EXPERTS_MAX];
+	double popularity[EXPERTS_MAX] = {0};
 	switch (distribution) {
 	case EXPERTS_UNIFORM:
 		memset(s->rows, 0, sizeof s->rows);

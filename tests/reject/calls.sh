@@ -25,7 +25,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'empty\.jsonl:1: the file is empty' run $t320 --calls empty.jsonl
 	expect 2 'cut\.jsonl:[0-9]+: the file has no end line' run $t320 --calls cut.jsonl
 	expect 2 'torn\.jsonl:2: the line is not JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
-	expect 2 'deep\.jsonl:1: the line must be one JSON object' run $t320 --calls deep.jsonl
+	expect 2 'deep\.jsonl:1: the line is not JSON: the text is nested too deeply' run $t320 --calls deep.jsonl
 	printf '%s\n' "$head" "$launch" '{"released_s":0.001,"thread":1}' '{"end":true}' >release.jsonl
 	expect 2 'release\.jsonl:3: the release needs thread and by' run $t320 --calls release.jsonl
 	expect 2 'has 0 complete steps' run $t320 --calls one_mark.jsonl
