@@ -227,7 +227,7 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		.plain = work->plain,
 		.paired = work->plain && gpu->generation == GENERATION_HOPPER,
 		.lanes = !gpu_has_tensor_cores(gpu, type),
-		.generation = gpu->generation,
+		.generation = (enum gpu_generation)gpu->generation,
 	};
 }
 
