@@ -430,7 +430,8 @@ static double mean_keys(double first, double keys, double seen)
  * Blackwell. A block works on a tile of queries and passes over their keys. FlashAttention 3 fills
  * a tile with heads that share keys, and splits the keys where blocks are few. The others do so for
  * single tokens only, and FlashAttention 2 only if heads share keys (flash_api.cpp,
- * seqlenq_ngroups_swapped). Blocks with more keys take longer, and the last ones end alone. */
+ * seqlenq_ngroups_swapped). Blocks with more keys take longer, and SMs are idle while the last ones
+ * run. */
 static double attention_s(struct kernel_machine machine, const struct kernel_params *kernels,
 			  const struct kernel_attention *a, double memory_s)
 {

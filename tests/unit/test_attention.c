@@ -62,9 +62,9 @@ static struct kernel_work attention_of(double queries, double keys, double windo
 
 /* Prompts of 1024 tokens in 10 heads of 64 on ten SMs. A tile of 128 queries multiplies them with
  * its keys, at half of 80 Tflop/s: 4 x 128 x keys x 64 / 4e12. Eighty blocks are 8 waves with 576
- * keys on average, and half of a block with all 1024 ends alone. Before Hopper a tile has 64
- * queries and half of the time for each key, and there are 16 waves. Its mean of 544 keys is 576 in
- * blocks of 64. */
+ * keys on average. At the end SMs wait for half of a block with all 1024. Before Hopper a tile has
+ * 64 queries and half of the time for each key, and there are 16 waves. Its mean of 544 keys is 576
+ * in blocks of 64. */
 static void attention_of_prompts_works_in_tiles(void)
 {
 	struct gpu_params gpu = gpu_of(10);
