@@ -14,7 +14,8 @@ kernel() {
 takes() {
 	sed 's/"[^"]*"/text/g' "$scratch.out" | awk -F, -v wanted="$1" '
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") column = i }
-		NR == 2 { off = $column / wanted - 1; exit !(off < 1e-6 && off > -1e-6) }' ||
+		NR == 2 { off = $column / wanted - 1; ok = (off < 1e-6 && off > -1e-6) }
+		END { exit !ok }' ||
 		complain "the kernel does not take $1 s: $(cat "$scratch.out" "$scratch.err")"
 }
 
