@@ -82,7 +82,40 @@ takes 71
 # PyTorch also has two batch norms, two ReLUs, an addition and two biases.
 tiny --stack pytorch --set stack.forward_only=true
 takes 141
+# A convolution adds only what has a ReLU behind it.
+sed 's/op = "add"; relu = true;/op = "add";/' "$scratch.cfg" >"$scratch.linear" && mv "$scratch.linear" "$scratch.cfg"
+tiny --stack onnxruntime
+takes 81
+sed 's/op = "add";/op = "add"; relu = true;/' "$scratch.cfg" >"$scratch.relu"
+# Tokens: the embedding, one product of query, key and value, attention, the output's product, the addition with its
+# norm, two products with a GELU between them, the logits, and two operators of the loss.
+cat > "$scratch.cfg" <<'EOF'
+network = {
+	name = "block"; source = "made up"; sequence = 8; vocabulary = 16;
+	layers = (
+		{ name = "embed"; op = "embedding"; out = 8; },
+		{ name = "attn"; op = "attention"; heads = 2; bias = true; separate = true; },
+		{ name = "sum"; op = "add"; from = ["embed", "attn"]; },
+		{ name = "norm"; op = "layer_norm"; },
+		{ name = "mlp"; op = "mlp"; hidden = 16; bias = true; activation = "gelu"; },
+		{ name = "words"; op = "linear"; out = 16; },
+		{ name = "loss"; op = "cross_entropy"; }
+	);
+};
+EOF
+tiny --stack onnxruntime
+takes 111
+cp "$scratch.out" "$scratch.rates"
+mv "$scratch.relu" "$scratch.cfg"
 verdict 'framework_host.a_run_of_onnx_runtime_takes_the_time_of_its_nodes'
+
+# Multiplications of a sequence of 8 tokens: 8 x (8 x 24 + 8 x 8 + 2 x 8 x 16 + 8 x 16) in the products and 2 x 2 x 64 x 4
+# in attention. Four sequences have 2 x 4 x 6144 flop, without a backward pass.
+sed 's/"[^"]*"/text/g' "$scratch.rates" | awk -F, '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+	NR == 2 { flop = $at["model_flops_gpu"] * $at["step_s"] }
+	END { exit !(flop > 49151 && flop < 49153) }' || complain "a forward pass has other flop: $(cat "$scratch.rates")"
+verdict 'framework_host.the_flop_of_a_forward_pass_are_a_third'
 
 # Launches of 10 ms count the kernels. The loss has six; in fp32 no kernel transposes images.
 tiny --stack onnxruntime --set stack.tf32=none --set stack.dispatch='0 us' --set 'driver.launch=10 ms'
