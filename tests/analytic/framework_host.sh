@@ -87,8 +87,8 @@ sed 's/op = "add"; relu = true;/op = "add";/' "$scratch.cfg" >"$scratch.linear" 
 tiny --stack onnxruntime
 takes 81
 sed 's/op = "add";/op = "add"; relu = true;/' "$scratch.cfg" >"$scratch.relu"
-# Tokens: the embedding, one product of query, key and value, attention, the output's product, the addition with its
-# norm, two products with a GELU between them, the logits, and two operators of the loss.
+# Tokens have an embedding, one product of query, key and value, attention, and the product of its output. An addition with its
+# norm follows, then two products with a GELU between them, the logits, and two operators of the loss.
 cat > "$scratch.cfg" <<'EOF'
 network = {
 	name = "block"; source = "made up"; sequence = 8; vocabulary = 16;
