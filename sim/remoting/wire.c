@@ -145,9 +145,9 @@ void channel_put(struct remote_call *call)
 	call->serial = ++channel->serial;
 	call_push(&channel->buffer, call);
 	channel->buffer_count++;
-	channel->buffer_B += (double)call->call.arguments_B;
+	channel->buffer_B += call->body_B;
 	note_order(call);
-	if (channel->buffer_count == 1 && params->batch_count > 1 && params->batch_wait_s > 0)
+	if (channel->buffer_count == 1 && params->batch_count != 1 && params->batch_wait_s > 0)
 		channel->batch_timer =
 			engine_after(channel->client->engine, ps_from_s(params->batch_wait_s),
 				     batch_aged, channel, 0);
@@ -193,11 +193,12 @@ static void answer_delivered(void *ctx, uint64_t arg)
 	credits_return(channel, packet->executed_count);
 	if (packet->kind == PACKET_REPLY)
 		call_answered(packet->call);
-	else if (packet->kind == PACKET_DATA)
-		data_received(packet);
 	else if (packet->kind == PACKET_CHUNK_ACK)
 		chunk_acknowledged(packet->call);
-	packet_drop(packet);
+	if (packet->kind == PACKET_DATA)
+		data_received(packet);
+	else
+		packet_drop(packet);
 }
 
 void server_post(struct packet *packet)
