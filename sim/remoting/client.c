@@ -26,6 +26,16 @@ static struct cpu **hops_new(struct remote_client *client, struct guest *guest, 
 	return hops;
 }
 
+static struct server_turn *turn_of(struct remote_client *client, struct guest *server)
+{
+	struct server_turn **turn = guest_server_turn(server);
+	if (!*turn) {
+		*turn = ARENA_NEW(client->arena, struct server_turn);
+		(*turn)->core = guest_core(server);
+	}
+	return *turn;
+}
+
 static bool channel_open(struct remote_client *client, size_t index)
 {
 	const struct remote_spec *spec = &client->spec;
@@ -34,9 +44,11 @@ static bool channel_open(struct remote_client *client, size_t index)
 	channel->name = arena_printf(client->arena, "%s>%s %zu", spec->name,
 				     guest_name(spec->server), index);
 	channel->client_core = guest_core(spec->client);
-	channel->server_core = guest_core(spec->server);
-	channel->idle = true;
 	const struct runtime_params *params = client->params;
+	if (params->shared_thread)
+		channel->turn = turn_of(client, spec->server);
+	channel->server_core = channel->turn ? channel->turn->core : guest_core(spec->server);
+	channel->idle = true;
 	bool reads = params->server_threads_count > 1, answers = params->client_threads_count > 1;
 	channel->server_hops = hops_new(client, spec->server, params->server_threads_count);
 	channel->client_hops = hops_new(client, spec->client, params->client_threads_count);

@@ -86,6 +86,15 @@ struct packet {
 	uint64_t executed_count;  /* executed calls with a credit since the last answer */
 };
 
+/* The thread that serves all connections of a server one call after the other. */
+struct server_turn {
+	struct cpu *core;
+	struct channel *holder; /* connection whose call is served; NULL: none */
+	struct {
+		struct channel *head, *tail;
+	} waiting; /* connections with a message, in order of arrival */
+};
+
 struct channel {
 	struct remote_client *client;
 	struct connection *connection;
@@ -111,6 +120,8 @@ struct channel {
 	QUEUE(struct packet) inbox;
 	struct packet *serving;
 	struct remote_call *executing;
+	struct server_turn *turn;    /* of a thread that is shared; NULL: its own thread */
+	struct channel *next;        /* in the list of those that wait for the shared thread */
 	bool idle;                   /* the service thread is waiting for messages */
 	bool awaits_ack;             /* it waits for the acknowledgement of a chunk */
 	struct call_list locked_out; /* client: calls that wait for the connection (exclusive) */

@@ -50,7 +50,7 @@ struct runtime_params {
 #undef CALL_RULE
 	double connections_count, batch_count, batch_wait_s;
 	bool batch_copies, receive_thread, exclusive, query_cache, event_cache, shadow_handles;
-	bool polls;
+	bool polls, shared_thread;
 	double server_threads_count, client_threads_count;
 	double outstanding_count, request_header_B, reply_header_B, launch_header_B;
 	double intercept_s, marshal_s, marshal_byte_spB, unmarshal_s, handoff_s, reply_s;

@@ -65,6 +65,10 @@ static const struct param_row rows[] = {
 	      "number of the client's threads that an answer passes: the caller reads it, or other "
 	      "threads read it and wake the caller",
 	      "assumption: the caller reads the socket, as clnt_call of ONC RPC does"),
+	SWITCH(shared_thread, "false",
+	       "whether one thread serves the connections of all clients of a server, so that a "
+	       "call that waits for the GPU delays the other clients",
+	       "assumption: each connection has a thread"),
 	SWITCH(polls, "false",
 	       "whether threads poll the connection instead of sleeping, on cores that never idle",
 	       "assumption: threads sleep in recv or poll"),

@@ -123,7 +123,42 @@ static double service_s(const struct channel *channel, const struct remote_call 
 	return work_s + (call->answered && channel->client->woken ? params->handoff_s : 0);
 }
 
+static void message_serve(struct channel *channel);
+
+/* Gives the shared thread to the next connection that waits for it. */
+static void turn_leave(struct channel *channel)
+{
+	struct server_turn *turn = channel->turn;
+	if (turn->holder != channel)
+		return;
+	struct channel *next = turn->waiting.head;
+	if (next)
+		turn->waiting.head = next->next;
+	turn->holder = next;
+	if (next)
+		message_serve(next);
+}
+
 void server_next(struct channel *channel)
+{
+	struct server_turn *turn = channel->turn;
+	if (!turn) {
+		message_serve(channel);
+		return;
+	}
+	turn_leave(channel);
+	if (!channel->serving && !channel->inbox.head) {
+		message_serve(channel); /* waits for the next message */
+	} else if (turn->holder) {
+		QUEUE_PUSH(&turn->waiting, channel, next);
+	} else {
+		turn->holder = channel;
+		message_serve(channel);
+	}
+}
+
+/* Begins the connection's next call or chunk, or waits for its next message. */
+static void message_serve(struct channel *channel)
 {
 	double work_s = 0;
 	for (;;) {
@@ -131,6 +166,8 @@ void server_next(struct channel *channel)
 		if (!packet) {
 			channel->idle = true;
 			server_read(channel);
+			if (channel->turn)
+				turn_leave(channel);
 			return;
 		}
 		if (!channel->serving)
