@@ -537,7 +537,7 @@ static void call_measure(struct remote_call *call)
 {
 	const struct runtime_params *params = call->channel->client->params;
 	double payload_B = call->call.payload_B;
-	double head_B = (double)call->call.arguments_B;
+	double head_B = (double)call->call.arguments_B + params->call_header_B;
 	if (call->call.kind == CALL_LAUNCH)
 		head_B += params->launch_header_B;
 	bool batched = is_copy(call->call.kind) && call->class == CLASS_ASYNC;

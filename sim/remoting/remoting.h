@@ -52,7 +52,7 @@ struct runtime_params {
 	bool batch_copies, receive_thread, exclusive, query_cache, event_cache, shadow_handles;
 	bool polls, shared_thread;
 	double server_threads_count, client_threads_count;
-	double outstanding_count, request_header_B, reply_header_B, launch_header_B;
+	double outstanding_count, request_header_B, reply_header_B, call_header_B, launch_header_B;
 	double intercept_s, marshal_s, marshal_byte_spB, unmarshal_s, handoff_s, reply_s;
 	double serialise_byte_spB, deserialise_byte_spB;
 	double chunk_B, compression_ratio, compress_from_B, compress_byte_spB, decompress_byte_spB;

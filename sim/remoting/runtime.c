@@ -93,6 +93,9 @@ static const struct param_row rows[] = {
 	       "(RFC 5531), rounded up"),
 	HEADER(reply_header_B, "64 B", "size of an answer without its payload",
 	       "assumption: as for a request"),
+	COST_ASSUMED(struct runtime_params, call_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
+		     "size of what each call carries beside its arguments, also in a batch",
+		     "assumption: it is in the header of the message"),
 	COST_ASSUMED(struct runtime_params, launch_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
 		     "size of what a launch carries beside header and arguments (names, dimensions, "
 		     "descriptions of the arguments)",

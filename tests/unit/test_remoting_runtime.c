@@ -51,6 +51,7 @@ static void batch_without_a_limit_leaves_with_the_call_that_waits(void)
 	w.runtime.copy_to_device_call = RULE_SENT;
 	w.runtime.serialise_byte_spB = 1e-9;
 	w.runtime.launch_header_B = 30;
+	w.runtime.call_header_B = 7;
 	remote_world_build(&w);
 	for (int i = 0; i < 10; i++)
 		script_add(&w.scripts[0], 0, CALL_LAUNCH)->arguments_B = 20;
@@ -58,7 +59,7 @@ static void batch_without_a_limit_leaves_with_the_call_that_waits(void)
 	script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
 	remote_world_run(&w);
 	CHECK(requests_count(&w) == 1);
-	CHECK_NEAR(w.log[0].size_B, 100 + 10 * (20 + 30) + 5000, 1e-12);
+	CHECK_NEAR(w.log[0].size_B, 100 + 12 * 7 + 10 * (20 + 30) + 5000, 1e-12);
 	CHECK_US(script_took_ps(&w, 0, 9), 0.25);
 	CHECK_US(script_took_ps(&w, 0, 10), 5.25);
 	CHECK(gpu_kernels_count(w.world.context) == 10);
