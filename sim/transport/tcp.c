@@ -305,6 +305,7 @@ static void receive(void *ctx, uint64_t arg)
 		bool closed = direction->queue.head && !direction->draining;
 		direction->closed_B -= closes_B(write);
 		direction->receiving_count++;
+		work_s -= guest_arrival_s(to->guest);
 		if (closed)
 			engine_after(tcp_engine(direction),
 				     connection->directions[1 - direction->index].path.latency_ps,
@@ -312,9 +313,12 @@ static void receive(void *ctx, uint64_t arg)
 		cpu_serve(to->core, work_s, "receive", delivered, write, 0);
 		return;
 	}
-	/* The reader sleeps only if it has nothing left to read. */
+	/* The reader sleeps only if it has nothing left to read. Otherwise the message shares the
+	 * interrupt of an earlier one. */
 	if (direction->receiving_count++ == 0)
 		work_s += guest_params(to->guest)->thread_wake_s;
+	else
+		work_s -= guest_arrival_s(to->guest);
 	guest_receive(to->guest, to->core, direction->path.route->physical_nic, work_s, delivered,
 		      write, 0);
 }
