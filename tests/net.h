@@ -90,7 +90,7 @@ static inline struct net *net_new(void)
 		net_presets(arena, &guest_table, guest);
 		guest->vcpu_wake_s = guest->vnic_packet_s = guest->vnic_latency_s = 0;
 		guest->firewall_packet_s = guest->selinux_call_s = 0;
-		guest->send_s = guest->receive_s = guest->packet_s = 0;
+		guest->send_s = guest->receive_s = guest->read_s = guest->packet_s = 0;
 		guest->byte_spB = guest->thread_wake_s = 0;
 	}
 	net->link.capacity_Bps[0] = net->link.capacity_Bps[1] = 1e9;

@@ -59,7 +59,7 @@ struct guest_params {
 	bool firewall;
 	double firewall_packet_s;
 	bool selinux;
-	double selinux_call_s, send_s, receive_s, packet_s, byte_spB, thread_wake_s;
+	double selinux_call_s, send_s, receive_s, read_s, packet_s, byte_spB, thread_wake_s;
 	bool offload;
 	double work_cost_ratio, interrupt_s, disk_ratio, disk_request_s;
 };
@@ -120,8 +120,12 @@ double guest_packet_B(const struct guest *guest, bool receiving, double wire_B);
  * excludes thread_wake_s, because only the caller can tell whether the reading thread sleeps. */
 double guest_send_work_s(const struct guest *guest, double packets, double payload_B);
 double guest_receive_work_s(const struct guest *guest, double packets, double payload_B);
-/* Returns the part of that work that a bulk flow has per byte, for packets of packet_B payload
- * bytes: core-seconds per byte at the reference clock. */
+/* Returns the part of guest_receive_work_s that messages share, at the reference clock: interrupt,
+ * protocol, and waking the socket. A message that arrives while the reader has earlier ones does
+ * not have it. */
+double guest_arrival_s(const struct guest *guest);
+/* Returns the part of a message's work that a bulk flow has per byte, for packets of packet_B
+ * payload bytes: core-seconds per byte at the reference clock. */
 double guest_flow_spB(const struct guest *guest, double packet_B);
 
 /* Receives a message whose last packet is at the guest's NIC. It waits for the interrupt, wakes the

@@ -50,6 +50,10 @@ static const struct param_row tcp_rows[] = {
 		    "number of socket calls per message, in equal parts (2: header and body "
 		    "separately)",
 		    "assumption: a runtime that sends header and body together"),
+	PARAM_NUMBER(struct tcp_params, first_write_B, QUANTITY_BYTES, 0, 1e12, "0 B",
+		     "size of the first of several writes per message, its header; 0 B means "
+		     "equal parts",
+		     "assumption: equal parts unless a runtime states its header"),
 	COST_ASSUMED(struct tcp_params, receive_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
 		     "work of the program for each received byte, at 2.4 GHz (decoding, further "
 		     "copies), on the thread that reads the connection",
@@ -57,6 +61,11 @@ static const struct param_row tcp_rows[] = {
 	PARAM_BOOL(struct tcp_params, nagle, "false",
 		   "whether Nagle's algorithm makes small writes wait for acknowledgements",
 		   "assumption: RPC libraries set TCP_NODELAY"),
+	PARAM_WHOLE(struct tcp_params, interactive_answers_count, 1, 255, "1",
+		    "number of answers within the delay after which a receiver waits for its next "
+		    "answer to acknowledge with",
+		    "assumption: Linux before 5.1 or from 6.0 on; 3 in 5.1 to 5.18 (Linux "
+		    "TCP_PINGPONG_THRESH; net.ipv4.tcp_pingpong_thresh since 6.7)"),
 	PARAM_NUMBER(struct tcp_params, delayed_ack_s, QUANTITY_TIME, 0, 1, "40 ms",
 		     "maximum delay of an acknowledgement", "Linux TCP_DELACK_MIN, HZ/25"),
 	PARAM_NUMBER(struct tcp_params, rto_min_s, QUANTITY_TIME, 0, 3600, "200 ms",
@@ -226,12 +235,15 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 		return;
 	FW_ASSERT(connection->established);
 	struct tcp_direction *direction = &connection->directions[from];
-	int parts = connection->parts_count;
-	double part_B = parts > 1 ? message->size_B / parts : message->size_B;
-	part_B = part_B > 1 ? part_B : 1;
-	const struct tcp_cost *cost = cost_of(direction, part_B);
+	double first_B = connection->params->first_write_B;
+	int parts = first_B > 0 && message->size_B <= first_B ? 1 : connection->parts_count;
 	static const struct message part = {0};
 	for (int i = 0; i < parts; i++) {
+		double part_B = message->size_B / parts;
+		if (parts > 1 && first_B > 0)
+			part_B = i == 0 ? first_B : (message->size_B - first_B) / (parts - 1);
+		part_B = part_B > 1 ? part_B : 1;
+		const struct tcp_cost *cost = cost_of(direction, part_B);
 		struct tcp_write *write = write_take(direction);
 		write->last = i == parts - 1;
 		message_copy(&write->message, write->last ? message : &part);
@@ -252,6 +264,8 @@ static void delivered(void *ctx, uint64_t arg)
 	struct tcp_connection *connection = direction->connection;
 	const struct message *message = &write->message;
 	direction->receiving_count--;
+	if (connection->params->nagle)
+		tcp_nagle_read(direction);
 	POOL_GIVE(write, connection->free);
 	if (connection->failed)
 		return;
@@ -291,6 +305,7 @@ static void receive(void *ctx, uint64_t arg)
 		bool closed = direction->queue.head && !direction->draining;
 		direction->closed_B -= closes_B(write);
 		direction->receiving_count++;
+		work_s -= guest_arrival_s(to->guest);
 		if (closed)
 			engine_after(tcp_engine(direction),
 				     connection->directions[1 - direction->index].path.latency_ps,
@@ -298,9 +313,12 @@ static void receive(void *ctx, uint64_t arg)
 		cpu_serve(to->core, work_s, "receive", delivered, write, 0);
 		return;
 	}
-	/* The reader sleeps only if it has nothing left to read. */
-	if (direction->receiving_count++ == 0 && !connection->spec.polls)
-		work_s += guest_params(to->guest)->thread_wake_s;
+	/* The reader sleeps only if it has nothing left to read. Otherwise the message shares the
+	 * interrupt of an earlier one. */
+	if (direction->receiving_count++ == 0)
+		work_s += connection->spec.polls ? 0 : guest_params(to->guest)->thread_wake_s;
+	else
+		work_s -= guest_arrival_s(to->guest);
 	guest_receive(to->guest, to->core, direction->path.route->physical_nic, work_s, delivered,
 		      write, 0);
 }

@@ -8,7 +8,7 @@
  *                how fast it is, when a writer may continue
  *   tcp_rate.c   windows: slow start, acknowledged bytes, the limit under loss
  *   tcp_loss.c   lost packets: fast retransmit, retransmission timeouts
- *   tcp_nagle.c  small writes that wait for acknowledgements
+ *   tcp_nagle.c  small writes that wait for acknowledgements, and when those are sent
  */
 #pragma once
 
@@ -27,8 +27,10 @@ struct tcp_params {
 	double encapsulation_B, encapsulation_packet_s;
 	bool relay;
 	double relay_packet_s, writes_per_message_count, receive_byte_spB;
+	double first_write_B;
 	bool nagle;
-	double delayed_ack_s, rto_min_s, rto_max_s, retries_count, syn_rto_s, syn_retries_count;
+	double interactive_answers_count, delayed_ack_s, rto_min_s, rto_max_s, retries_count,
+		syn_rto_s, syn_retries_count;
 	double connect_timeout_s;
 };
 
@@ -107,10 +109,15 @@ struct tcp_direction {
 	struct flow_id repair_flow;
 
 	/* ---- Nagle ---- */
-	double received_B; /* bytes received in order by the receiver's TCP */
-	double answered_B; /* bytes acknowledged by the receiver */
-	double acked_B;    /* acknowledged bytes known to the sender */
-	double release_B;  /* position up to which bytes may leave without waiting */
+	double received_B;      /* bytes received in order by the receiver's TCP */
+	double answered_B;      /* bytes acknowledged by the receiver */
+	double acked_B;         /* acknowledged bytes known to the sender */
+	double release_B;       /* position up to which bytes may leave without waiting */
+	double small_end_B;     /* end of the last segment that was not full */
+	double segment_B;       /* a full segment, as the receiver estimates it */
+	int64_t received_ps;    /* time at which the receiver's TCP got data last */
+	uint64_t quick_acks;    /* segments that the receiver still acknowledges at once */
+	uint64_t answers_count; /* answers of the receiver since it stopped being interactive */
 	struct event_id delayed_ack;
 };
 
@@ -188,3 +195,4 @@ bool tcp_nagle_admits(struct tcp_direction *direction);
 void tcp_nagle_sent(struct tcp_direction *direction); /* tells the Nagle state that an
 							 acknowledgement travels with data */
 void tcp_nagle_arrived(struct tcp_direction *direction, double size_B);
+void tcp_nagle_read(struct tcp_direction *direction); /* called when a program has read a write */

@@ -175,8 +175,10 @@ static void fewer_polls_shorten_steps_that_synchronise(void)
  * The shipped asynchronous and batched runtimes answer it at the client, so there it is free.
  *   synchronous: all 9,803 calls of the step wait, 5 % is left for the executor's own work
  *   asynchronous: 1.2 x 708 calls wait (cudaGetLastError); without them at most 16 us a launch
- *   batched: the same calls wait, but the others of a launch travel with them
- * cudaGetDevice is answered by the client in the latter two, and its cost is that of an intercept.
+ *   batched: the same calls wait, but the others of a launch travel with them. This saves their
+ * sends (708 x 3 us at 2.4 GHz, partly while the answered call is under way), but only the reads of
+ * their receipts, because messages that arrive together share the rest cudaGetDevice is answered by
+ * the client in the latter two, and its cost is that of an intercept.
  */
 static void remote_pytorch_takes_as_long_as_the_calls_that_wait(void)
 {
@@ -206,7 +208,8 @@ static void remote_pytorch_takes_as_long_as_the_calls_that_wait(void)
 	CHECK(STEP_S(pytorch, asynchronous, more_errors) - unanswered_s < launches * 1e-6);
 	CHECK_NEAR(sent_s - unanswered_s, 1.2 * launches * slot_s, 0.1);
 	CHECK(unanswered_s < launches * 16e-6);
-	CHECK(batched_s < 0.95 * sent_s && sent_s < 0.15 * all.step_s);
+	CHECK(sent_s - batched_s > launches * 0.5e-6 && sent_s - batched_s < launches * 4e-6);
+	CHECK(sent_s < 0.15 * all.step_s);
 	CHECK(STEP_S(pytorch, asynchronous, more_devices) < unanswered_s + launches * 1e-6);
 }
 

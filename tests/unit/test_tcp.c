@@ -12,6 +12,16 @@ static struct tcp_params tcp_defaults(struct net *net)
 	return params;
 }
 
+static void read_next(void *ctx, uint64_t arg)
+{
+	connection_read(((struct net *)ctx)->connection, 1);
+}
+
+static void send_one(void *ctx, uint64_t arg)
+{
+	net_send(ctx, 0, 1, arg);
+}
+
 static void transports_are_found_by_name(void)
 {
 	CHECK(transport_kind_count() == 3);
@@ -76,24 +86,56 @@ static void virtual_nics_of_both_ends_add_latency(void)
 	}
 }
 
-/* A reader that sleeps needs 10 us to wake, and 20 us for each message. The second arrives while it
- * reads the first. */
-static void reader_wakes_once_for_messages_at_once(void)
+/* A reader that sleeps needs 10 us to wake, and 20 us for a message with its interrupt. The others
+ * arrive while it reads the first and share the interrupt. Each takes the 8 us of a read. */
+static void messages_at_once_share_wake_up_and_interrupt(void)
 {
-	struct net *net = net_new();
-	struct tcp_params params = tcp_defaults(net);
-	net->guest_params[1].receive_s = 20e-6;
-	net->guest_params[1].thread_wake_s = 10e-6;
-	net_build(net);
-	net_connect(net, "tcp", &params);
-	net_run(net);
-	double start_s = net_now_s(net);
-	for (uint64_t i = 0; i < 3; i++)
-		net_send(net, 0, i < 2 ? 1 : 0, i); /* an empty message has its packet, too */
-	net_run(net);
-	for (int i = 0; i < 3; i++)
-		CHECK(fabs(net->delivered_s[i] - start_s - (30 + 20 * i) * 1e-6) < 0.3e-6);
-	net_free(net);
+	for (int on_demand = 0; on_demand < 2; on_demand++) {
+		struct net *net = net_new();
+		struct tcp_params params = tcp_defaults(net);
+		net->guest_params[1].receive_s = 20e-6;
+		net->guest_params[1].read_s = 8e-6;
+		net->guest_params[1].thread_wake_s = 10e-6;
+		net_build(net);
+		net_connect(net, "tcp", &params);
+		net_run(net);
+		double start_s = net_now_s(net);
+		for (int i = 0; on_demand && i < 3; i++)
+			engine_at(net->engine, ps_from_s(start_s + (i == 0 ? 0 : 1e-6)), read_next,
+				  net, 0);
+		for (uint64_t i = 0; i < 3; i++)
+			net_send(net, 0, i < 2 ? 1 : 0,
+				 i); /* an empty message has its packet, too */
+		net_run(net);
+		for (int i = 0; i < 3; i++)
+			CHECK(fabs(net->delivered_s[i] - start_s - (30 + 8 * i) * 1e-6) < 0.3e-6);
+		net_free(net);
+	}
+}
+
+/* Messages that are 50 us apart find the reader asleep, so each takes 10 + 20 us. A read that costs
+ * more than receiving saves nothing. */
+static void messages_apart_have_their_own_interrupts(void)
+{
+	for (int dear = 0; dear < 2; dear++) {
+		struct net *net = net_new();
+		struct tcp_params params = tcp_defaults(net);
+		net->guest_params[1].receive_s = 20e-6;
+		net->guest_params[1].read_s = dear ? 50e-6 : 8e-6;
+		net->guest_params[1].thread_wake_s = 10e-6;
+		net_build(net);
+		net_connect(net, "tcp", &params);
+		net_run(net);
+		double start_s = net_now_s(net), apart_s = dear ? 0 : 50e-6;
+		for (uint64_t i = 0; i < 3; i++)
+			engine_at(net->engine, ps_from_s(start_s + apart_s * (double)i), send_one,
+				  net, i);
+		net_run(net);
+		for (int i = 0; i < 3; i++)
+			CHECK(fabs(net->delivered_s[i] - start_s -
+				   (dear ? 30e-6 + 20e-6 * i : 30e-6 + 50e-6 * i)) < 0.3e-6);
+		net_free(net);
+	}
 }
 
 /* At half of the clock each end takes 2 ms for an acknowledgement: the round trip is 2 x (1 + 2)
@@ -363,7 +405,8 @@ static const struct test tests[] = {
 	TEST(tcp_without_a_route_fails),
 	TEST(packets_without_room_for_payload_fail),
 	TEST(virtual_nics_of_both_ends_add_latency),
-	TEST(reader_wakes_once_for_messages_at_once),
+	TEST(messages_at_once_share_wake_up_and_interrupt),
+	TEST(messages_apart_have_their_own_interrupts),
 	TEST(slow_cores_lengthen_round_trip_and_calls),
 	TEST(window_that_is_not_used_does_not_grow),
 	TEST(full_send_buffer_delays_acceptance),
