@@ -117,6 +117,9 @@ struct cuda_call {
 	bool in_dispatch : 1;
 	unsigned repeats : 6;
 	bool in_graph : 1; /* kernels of a CUDA graph that an earlier call has launched */
+	/* A launch that cuBLAS or cuDNN makes. A shim at the level of the driver sees it as a launch,
+	 * one at the level of the libraries as a call of the library. */
+	bool by_library : 1;
 	/* Sends and receives between two GPUs match if their tags are equal. The tag of a
 	 * collective is the number of thread blocks that hold the GPU; 0: as many as the library
 	 * takes. */

@@ -47,6 +47,17 @@ static const struct param_row stack_rows[] = {
 		     "calls of a cuDNN or cuBLAS op besides its launches (descriptors, workspace "
 		     "size, set stream)",
 		     "assumption; fitted to measured forwarded steps"),
+	COST_SOURCED(struct stack_params, handle_calls_count, QUANTITY_COUNT, 0, 10, "0",
+		     "number of cuBLAS calls each time that an op asks for its handle; what exceeds "
+		     "stack.calls_per_library_op is a part of stack.dispatch",
+		     "only stacks of eager PyTorch state the calls of each library"),
+	COST_SOURCED(struct stack_params, epilogue_calls_count, QUANTITY_COUNT, 0, 40, "0",
+		     "number of cuBLASLt calls besides its launch for a product that also adds a "
+		     "bias (descriptors, layouts, preference, heuristic)",
+		     "only stacks of eager PyTorch state the calls of each library"),
+	COST_SOURCED(struct stack_params, cudnn_calls_count, QUANTITY_COUNT, 0, 40, "0",
+		     "number of cuDNN calls besides its launch for a convolution or a norm",
+		     "only stacks of eager PyTorch state the calls of each library"),
 	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
 		     "calls for each kernel, its launch included",
 		     "by definition: only the launch"),

@@ -21,6 +21,7 @@ struct stack_params {
 	int framework; /* index into the frameworks */
 	double dispatch_s, autograd_ratio, update_ratio, variable_s;
 	double calls_per_library_op_count, calls_per_launch_count;
+	double handle_calls_count, epilogue_calls_count, cudnn_calls_count;
 	/* Further calls for each launch, by kind (stack_calls.def). Fractions are spread evenly. */
 #define STACK_CALL(field, kind, help, source) double field;
 #include "sim/training/stack_calls.def"

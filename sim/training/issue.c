@@ -37,6 +37,48 @@ static void issue_library(struct issuer *issuer, double *due, double rate, const
 /* Largest number of further times in one item (struct cuda_call). */
 enum { REPEATS_MAX = 63 };
 
+/* Returns true for FlashAttention, whose kernels are the framework's own. */
+static bool is_flash(const struct op *op)
+{
+	return op->work.form == KERNEL_ATTENTION;
+}
+
+/* Returns the number of calls that eager PyTorch makes to a library for the op, besides its
+ * launches; 0: the stack does not state it. A product asks for the handle of cuBLAS once, and
+ * cuBLASLt twice, for its handle and its workspace. A product of cuBLAS in 16 bits also sets the
+ * math mode and resets it (ATen, CublasHandlePool.cpp and CUDABlas.cpp). */
+static double library_calls(const struct stack_params *stack, const struct op *op)
+{
+	if (stack->handle_calls_count <= 0)
+		return 0;
+	if (op->work.form != KERNEL_PRODUCT)
+		return stack->cudnn_calls_count;
+	if (op->epilogue)
+		return stack->epilogue_calls_count + 2 * stack->handle_calls_count;
+	return stack->handle_calls_count + (stack->precision == PRECISION_FP32 ? 0 : 2);
+}
+
+/* Appends the calls to a library around the launches of an op. The first ones cost time of their
+ * own, the others are a part of the op's dispatch. FlashAttention sets one attribute of its
+ * kernel instead. */
+static void issue_library_op(struct issuer *issuer, const struct op *op)
+{
+	const struct stack_params *stack = issuer->stack;
+	bool flash = is_flash(op) && stack->handle_calls_count > 0;
+	double own = stack->calls_per_library_op_count;
+	if (!flash)
+		issue_library(issuer, &issuer->library_due, own, op->name);
+	issuer->hidden_due += flash ? 1 : fmax(0, library_calls(stack, op) - own);
+	if (issuer->hidden_due < 1)
+		return;
+	struct cuda_call *call = issue_call(issuer, flash ? CALL_GET_ATTRIBUTE : CALL_LIBRARY, 0);
+	unsigned count = (unsigned)fmin(issuer->hidden_due, REPEATS_MAX + 1);
+	call->in_dispatch = true;
+	call->repeats = (count - 1) & REPEATS_MAX;
+	call->label = op->name;
+	issuer->hidden_due -= count;
+}
+
 /* Appends the calls that the framework makes around a launch (stack_calls.def). */
 static void issue_around_launch(struct issuer *issuer, uint16_t stream)
 {
@@ -120,8 +162,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	if (op->kernels == 0 && op->update_of != NO_TENSOR)
 		return; /* the kernels of another update have its work */
 	if (op->library)
-		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count,
-			      op->name);
+		issue_library_op(issuer, op);
 	for (uint32_t i = 0; i < op->kernels; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);
@@ -129,6 +170,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		struct cuda_call *launch = issue_call(issuer, CALL_LAUNCH, stream);
 		launch->duration_s = duration_s;
 		launch->label = op->name;
+		launch->by_library = op->library && !is_flash(op);
 	}
 	gradients_behind(issuer, op);
 }

@@ -29,7 +29,8 @@ struct issuer {
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
 	bool graph_begun; /* the CUDA graph of the step has been launched (stack.cuda_graph) */
-	double library_due, launch_due;     /* fractions of a call that are left for the next ops */
+	/* fractions of a call that are left for the next ops */
+	double library_due, launch_due, hidden_due;
 	double calls_due[STACK_CALL_COUNT]; /* the same for the calls of stack_calls.def */
 	uint16_t calls_event;               /* event that those calls record */
 	struct item_list items;
