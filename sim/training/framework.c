@@ -10,6 +10,7 @@ const struct registry framework_registry = REGISTRY("framework", "frameworks", f
 
 static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
+static const char *const result_names[] = {"none", "outputs", "class", NULL};
 static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
 static const char *const layout_names[] = {"nhwc", "nchw", NULL};
@@ -82,6 +83,11 @@ static const struct param_row stack_rows[] = {
 	PARAM_BOOL(struct stack_params, real_input, "false",
 		   "whether each step copies its input to the GPU",
 		   "tf_cnn_benchmarks without --data_dir makes input on the GPU"),
+	PARAM_CHOICE(struct stack_params, result, result_names, "none",
+		     "what PyTorch copies to the host, and waits for, behind a step of only a "
+		     "forward pass: nothing (none), the network's outputs, or the number of the "
+		     "largest output of each sample (class)",
+		     "an evaluation loop leaves its outputs on the GPU"),
 	PARAM_BOOL(struct stack_params, pinned_input, "true",
 		   "whether the host memory of the input is pinned",
 		   "TensorFlow's host allocator for GPU copies"),

@@ -30,6 +30,7 @@ struct stack_params {
 	bool forward_only, poller;
 	double poll_sleep_s;
 	bool sync_on_finish, real_input, pinned_input;
+	int result; /* enum stack_result */
 	double events_per_step_count, session_s, optimiser_copies_count;
 	double arguments_B, library_arguments_B, workspace_B;
 	int precision, tf32; /* enum stack_precision, enum stack_tf32 */
@@ -50,6 +51,12 @@ enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
 enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL, FUSION_INFERENCE };
+/* What a step of only a forward pass copies to the host and waits for. */
+enum stack_result {
+	RESULT_NONE,
+	RESULT_OUTPUTS, /* the outputs of the network's last layer */
+	RESULT_CLASS,   /* the number of the largest output of each sample, found on the GPU */
+};
 enum l2_loss {
 	L2_LOSS_ALL,           /* one op for each trainable variable */
 	L2_LOSS_NO_BATCH_NORM, /* one op for each trainable variable that is not batch norm's */

@@ -15,6 +15,48 @@ enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
 enum { EVENT_INPUT, EVENT_CALLS = 2, EVENT_COUNT };
 
+/* A forward pass with input is a request: its input comes first, not that of the next step. */
+static bool is_request(const struct stack_params *stack)
+{
+	return stack->forward_only && stack->real_input;
+}
+
+/* Appends a copy between host and GPU. From or to pageable memory the host waits for it by a call
+ * of its own (c10/cuda, CUDAFunctions.h, memcpy_and_sync). */
+static void issue_copy(struct issuer *issuer, enum call_kind kind, double size_B, bool pinned,
+		       const char *label)
+{
+	struct cuda_call *copy = issue_call(issuer, kind, COMPUTE);
+	copy->payload_B = size_B;
+	copy->pageable = !pinned;
+	copy->label = label;
+	if (!pinned)
+		issue_call(issuer, CALL_STREAM_SYNCHRONIZE, COMPUTE);
+}
+
+static void issue_request_input(struct issuer *issuer, const struct step_spec *spec)
+{
+	issue_copy(issuer, CALL_MEMCPY_H2D_ASYNC, input_B(spec->network, spec->batch),
+		   spec->stack->pinned_input, "input to device");
+}
+
+/* Appends the copy of the step's result to the host: the outputs, or the index of each sample's
+ * largest one, for which a kernel reads them. */
+static void issue_result(struct issuer *issuer, const struct step_spec *spec)
+{
+	double outputs = network_outputs_count(spec->network);
+	double output_B = outputs * (double)spec->batch * stack_element_B(spec->stack);
+	if (spec->stack->result == RESULT_CLASS) {
+		const struct op largest = {.name = "largest output",
+					   .kernels = 1,
+					   .work = {.bytes_B = output_B, .reduces = true},
+					   .update_of = NO_TENSOR};
+		issue_op(issuer, &largest, COMPUTE);
+		output_B = 8 * (double)spec->batch; /* indices are int64 */
+	}
+	issue_copy(issuer, CALL_MEMCPY_D2H_ASYNC, output_B, false, "result to host");
+}
+
 static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
 	const struct stack_params *stack = spec->stack;
@@ -23,13 +65,19 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	const struct gradients_first first = {STREAM_COUNT, EVENT_COUNT, SIGNAL_COUNT};
 	gradients_begin(&main_thread, &graph, &first);
 	issue_begin(&main_thread, spec->network);
+	if (is_request(stack))
+		issue_request_input(&main_thread, spec);
+	bool result = stack->forward_only && stack->result != RESULT_NONE;
 	for (size_t i = 0; i < graph.count; i++)
-		issue_op(&main_thread, &graph.ops[i], COMPUTE);
+		if (!result || !layer_is_loss(&spec->network->layers[graph.ops[i].layer]))
+			issue_op(&main_thread, &graph.ops[i], COMPUTE);
 	gradients_end(&main_thread);
+	if (result)
+		issue_result(&main_thread, spec);
 	/* the mark at the end of a rank's step is its last item */
 	if (stack->sync_on_finish && (!main_thread.gradients || main_thread.spreads))
 		issue_call(&main_thread, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
-	if (stack->real_input) {
+	if (stack->real_input && !is_request(stack)) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC,
 				     input_B(spec->network, spec->batch), !stack->pinned_input,
