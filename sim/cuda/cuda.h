@@ -41,6 +41,7 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 					memory, elapsed time, the size of a workspace */
 		 CALL_CREATE_HANDLE, /* create a stream, event or descriptor; a client can return
 					its own handle before the server has created it */
+		 CALL_CREATE_CONTEXT, /* make the context of a process on a GPU */
 		 /* collectives of payload_B with the GPUs of communicator `peer` */
 		 CALL_ALL_REDUCE,
 		 CALL_ALL_GATHER,
@@ -138,7 +139,7 @@ struct cuda_call {
 /* Host work of each kind of call in the local driver, at the reference clock. */
 struct driver_params {
 	double launch_s, copy_s, memset_s, record_s, wait_event_s, query_s, synchronize_s, malloc_s,
-		free_s, get_s, create_s, library_s;
+		free_s, get_s, create_s, context_s, library_s;
 	double sync_wake_s; /* from the end of GPU work to the return of a waiting thread */
 };
 extern const struct param_table driver_table;

@@ -28,6 +28,9 @@ static const struct param_row driver_rows[] = {
 		   "assumption: answered from the process's own memory"),
 	DRIVER_ROW(create_s, "2 us", "time to create a stream, event or descriptor",
 		   "assumption: an event from the driver's pool; streams cost more, but only once"),
+	DRIVER_ROW(context_s, "0.2 s", "time to make the context of a process on a GPU",
+		   "assumption: 150 to 200 ms in published starts, and 6.5 ms for the first "
+		   "allocation"),
 	DRIVER_ROW(library_s, "0.3 us", "time of a library call without GPU work",
 		   "assumption: filling in a descriptor"),
 	DRIVER_ROW(sync_wake_s, "1.5 us",

@@ -88,6 +88,20 @@ static const struct param_row stack_rows[] = {
 		     "forward pass: nothing (none), the network's outputs, or the number of the "
 		     "largest output of each sample (class)",
 		     "an evaluation loop leaves its outputs on the GPU"),
+	PARAM_BOOL(struct stack_params, cold, "false",
+		   "whether each step is a whole process of PyTorch: it makes a CUDA context, loads "
+		   "code, copies the weights tensor by tensor, and then does the step",
+		   "a step is warm unless the case says otherwise"),
+	COST_ASSUMED(struct stack_params, code_B, QUANTITY_BYTES, 0, 1e11, "100 MB",
+		     "size of the GPU code that a process loads (stack.cold)",
+		     "assumption: cold runs of four networks in PyTorch sent 67 to 151 MB more than "
+		     "their weights (gpuless)"),
+	PARAM_WHOLE(struct stack_params, modules_count, 1, 10000, "36",
+		    "number of modules in which a process loads its GPU code (stack.cold)",
+		    "36 cuLibraryGetKernel at the start of makemore (Lupine, pull request 467)"),
+	COST_ASSUMED(struct stack_params, first_use_s, QUANTITY_TIME, 0, 10, "200 us",
+		     "host work at the first use of an op of cuDNN or cuBLAS (stack.cold)",
+		     "assumption: a heuristic chooses an algorithm, and the driver loads a kernel"),
 	PARAM_BOOL(struct stack_params, pinned_input, "true",
 		   "whether the host memory of the input is pinned",
 		   "TensorFlow's host allocator for GPU copies"),

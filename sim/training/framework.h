@@ -31,6 +31,8 @@ struct stack_params {
 	double poll_sleep_s;
 	bool sync_on_finish, real_input, pinned_input;
 	int result; /* enum stack_result */
+	bool cold;
+	double code_B, modules_count, first_use_s;
 	double events_per_step_count, session_s, optimiser_copies_count;
 	double arguments_B, library_arguments_B, workspace_B;
 	int precision, tf32; /* enum stack_precision, enum stack_tf32 */
@@ -101,6 +103,7 @@ struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
 	bool ahead; /* the host issues the next step without waiting for the GPU */
+	bool starts; /* writes the start of a process (stack.cold) */
 	bool pool;  /* other threads issue the ops that need only variables */
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);

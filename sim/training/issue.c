@@ -203,6 +203,16 @@ void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double siz
 	issue_watch(issuer, (uint16_t)(event + 1), signal)->count = 1;
 }
 
+void issue_waiting_copy(struct issuer *issuer, enum call_kind kind, double size_B,
+			const char *label)
+{
+	struct cuda_call *copy = issue_call(issuer, kind, 0);
+	copy->payload_B = size_B;
+	copy->pageable = true;
+	copy->label = label;
+	issue_call(issuer, CALL_STREAM_SYNCHRONIZE, 0);
+}
+
 struct item *issue_watch(struct issuer *issuer, uint16_t event, uint32_t signal)
 {
 	struct item *watch = issue_item(issuer, ITEM_WATCH);

@@ -21,23 +21,16 @@ static bool is_request(const struct stack_params *stack)
 	return stack->forward_only && stack->real_input;
 }
 
-/* Appends a copy between host and GPU. From or to pageable memory the host waits for it by a call
- * of its own (c10/cuda, CUDAFunctions.h, memcpy_and_sync). */
-static void issue_copy(struct issuer *issuer, enum call_kind kind, double size_B, bool pinned,
-		       const char *label)
-{
-	struct cuda_call *copy = issue_call(issuer, kind, COMPUTE);
-	copy->payload_B = size_B;
-	copy->pageable = !pinned;
-	copy->label = label;
-	if (!pinned)
-		issue_call(issuer, CALL_STREAM_SYNCHRONIZE, COMPUTE);
-}
-
 static void issue_request_input(struct issuer *issuer, const struct step_spec *spec)
 {
-	issue_copy(issuer, CALL_MEMCPY_H2D_ASYNC, input_B(spec->network, spec->batch),
-		   spec->stack->pinned_input, "input to device");
+	double size_B = input_B(spec->network, spec->batch);
+	if (!spec->stack->pinned_input) {
+		issue_waiting_copy(issuer, CALL_MEMCPY_H2D_ASYNC, size_B, "input to device");
+		return;
+	}
+	struct cuda_call *copy = issue_call(issuer, CALL_MEMCPY_H2D_ASYNC, COMPUTE);
+	copy->payload_B = size_B;
+	copy->label = "input to device";
 }
 
 /* Appends the copy of the step's result to the host: the outputs, or the index of each sample's
@@ -54,7 +47,7 @@ static void issue_result(struct issuer *issuer, const struct step_spec *spec)
 		issue_op(issuer, &largest, COMPUTE);
 		output_B = 8 * (double)spec->batch; /* indices are int64 */
 	}
-	issue_copy(issuer, CALL_MEMCPY_D2H_ASYNC, output_B, false, "result to host");
+	issue_waiting_copy(issuer, CALL_MEMCPY_D2H_ASYNC, output_B, "result to host");
 }
 
 static const struct program *program(struct arena *arena, const struct step_spec *spec)
@@ -64,13 +57,19 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	struct issuer main_thread = issuer_new(arena, spec, EVENT_CALLS), input = main_thread;
 	const struct gradients_first first = {STREAM_COUNT, EVENT_COUNT, SIGNAL_COUNT};
 	gradients_begin(&main_thread, &graph, &first);
+	if (stack->cold)
+		issue_start(&main_thread, spec->network);
 	issue_begin(&main_thread, spec->network);
 	if (is_request(stack))
 		issue_request_input(&main_thread, spec);
 	bool result = stack->forward_only && stack->result != RESULT_NONE;
-	for (size_t i = 0; i < graph.count; i++)
-		if (!result || !layer_is_loss(&spec->network->layers[graph.ops[i].layer]))
-			issue_op(&main_thread, &graph.ops[i], COMPUTE);
+	for (size_t i = 0; i < graph.count; i++) {
+		if (result && layer_is_loss(&spec->network->layers[graph.ops[i].layer]))
+			continue;
+		if (stack->cold)
+			issue_first_use(&main_thread, &graph.ops[i]);
+		issue_op(&main_thread, &graph.ops[i], COMPUTE);
+	}
 	gradients_end(&main_thread);
 	if (result)
 		issue_result(&main_thread, spec);
@@ -96,6 +95,7 @@ const struct framework framework_pytorch = {
 	.name = "pytorch",
 	.help = "PyTorch: one thread issues in program order and runs ahead across steps",
 	.ahead = true,
+	.starts = true,
 	.program = program,
 };
 
@@ -103,5 +103,6 @@ const struct framework framework_jax = {
 	.name = "jax",
 	.help = "JAX: a compiled step whose kernels one thread launches in order, ahead of the GPU",
 	.ahead = true,
+	.starts = true,
 	.program = program,
 };
