@@ -130,6 +130,7 @@ struct cuda_call {
 	/* Other GPU of a send or receive, as index of the job's GPUs; or communicator of a
 	 * collective: 0 has all GPUs of the job (sim/workload/group.h). */
 	uint32_t peer;
+	uint32_t nodes; /* launch: kernels of the CUDA graph that it launches; 0: one kernel */
 	const char *label; /* name of the kernel or op; borrowed, may be NULL */
 	/* The call is the last launch of this run, and stands for all of it; NULL: it is one call.
 	 * Only the local driver takes such calls. Borrowed. */
@@ -139,7 +140,8 @@ struct cuda_call {
 /* Host work of each kind of call in the local driver, at the reference clock. */
 struct driver_params {
 	double launch_s, copy_s, memset_s, record_s, wait_event_s, query_s, synchronize_s, malloc_s,
-		free_s, get_s, create_s, context_s, library_s;
+		free_s, get_s, create_s, context_s, library_s,
+		graph_s, graph_node_s;
 	double sync_wake_s; /* from the end of GPU work to the return of a waiting thread */
 };
 extern const struct param_table driver_table;

@@ -88,6 +88,10 @@ static const struct param_row stack_rows[] = {
 		     "forward pass: nothing (none), the network's outputs, or the number of the "
 		     "largest output of each sample (class)",
 		     "an evaluation loop leaves its outputs on the GPU"),
+	PARAM_WHOLE(struct stack_params, context_count, 0, 1e8, "0",
+		    "number of tokens whose keys and values are in the cache before a step of only "
+		    "a forward pass; with case.sequence=1 a step generates one token",
+		    "no cache, as in training"),
 	PARAM_BOOL(struct stack_params, cold, "false",
 		   "whether each step is a whole process of PyTorch: it makes a CUDA context, loads "
 		   "code, copies the weights tensor by tensor, and then does the step",
@@ -249,12 +253,29 @@ enum number_type stack_product_type(const struct stack_params *stack, const stru
 	}
 }
 
+/* Returns the bytes of the keys and values that are in the cache for a sequence. */
+static double cache_B(const struct network *network, const struct stack_params *stack)
+{
+	double count = 0;
+	for (size_t i = 0; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		if (layer->op == LAYER_ATTENTION)
+			count += 2 * (double)(layer->attention.kv_heads * layer->attention.head_size);
+	}
+	return count * stack->context_count * stack_element_B(stack);
+}
+
 double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
 {
 	double element_B = stack_element_B(stack);
-	if (stack->forward_only)
+	if (stack->forward_only) {
+		/* without autocast, the weights are what the products read */
+		double unused_B = stack->autocast || element_B >= 4 ? 0 : 4;
 		return network_forward_B(network, batch, element_B, stack->workspace_B,
-					 stack->fused_attention);
+					 stack->fused_attention) -
+		       unused_B * network->parameters_count +
+		       cache_B(network, stack) * (double)batch;
+	}
 	/* Autocast casts each gradient to fp32, and the optimiser takes it so. */
 	double wider_B = stack->autocast && element_B < 4 ? 4 - element_B : 0;
 	if (stack->master_weights) /* both gradients exist when one is converted */

@@ -32,6 +32,7 @@ struct stack_params {
 	bool sync_on_finish, real_input, pinned_input;
 	int result; /* enum stack_result */
 	bool cold;
+	double context_count;
 	double code_B, modules_count, first_use_s;
 	double events_per_step_count, session_s, optimiser_copies_count;
 	double arguments_B, library_arguments_B, workspace_B;

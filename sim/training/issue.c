@@ -79,8 +79,9 @@ static void issue_library_op(struct issuer *issuer, const struct op *op)
 	issuer->hidden_due -= count;
 }
 
-/* Appends the calls that the framework makes around a launch (stack_calls.def). */
-static void issue_around_launch(struct issuer *issuer, uint16_t stream)
+/* Appends the calls that the framework makes around a launch (stack_calls.def). It neither asks for
+ * errors nor clears semaphores for a launch that a library makes. */
+static void issue_around_launch(struct issuer *issuer, uint16_t stream, bool by_library)
 {
 	static const enum call_kind kinds[] = {
 #define STACK_CALL(field, kind, help, source) CALL_##kind,
@@ -94,6 +95,9 @@ static void issue_around_launch(struct issuer *issuer, uint16_t stream)
 	};
 	for (size_t i = 0; i < STACK_CALL_COUNT; i++) {
 		double *due = &issuer->calls_due[i];
+		bool own = kinds[i] == CALL_GET_LAST_ERROR || kinds[i] == CALL_MEMSET_ASYNC;
+		if (own && by_library)
+			continue;
 		*due += rates[i];
 		if (*due < 1)
 			continue;
@@ -108,8 +112,10 @@ static void issue_around_launch(struct issuer *issuer, uint16_t stream)
 
 /* Adds kernels to the CUDA graph that an earlier call has launched. Behind a mark of the step they
  * are a call of their own, which costs the host nothing. */
-static void extend_graph(struct issuer *issuer, double duration_s, const char *label)
+static void extend_graph(struct issuer *issuer, double duration_s, uint32_t kernels,
+			 const char *label)
 {
+	issuer->items.items[issuer->graph_item].call.nodes += kernels;
 	struct item *last = &issuer->items.items[issuer->items.count - 1];
 	if (last->kind == ITEM_CALL && last->call.kind == CALL_LAUNCH) {
 		last->call.duration_s += duration_s;
@@ -148,10 +154,11 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	double work_s = operator_s(stack, op);
 	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
 			    op->wait_s / fmax(1, op->kernels);
-	if (stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE) {
+	bool graph = stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE;
+	if (graph) {
 		if (issuer->graph_begun) {
 			extend_graph(issuer, op->kernels * (issuer->gpu->kernel_gap_s + duration_s),
-				     op->name);
+				     op->kernels, op->name);
 			gradients_behind(issuer, op);
 			return;
 		}
@@ -166,11 +173,17 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	for (uint32_t i = 0; i < op->kernels; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);
-		issue_around_launch(issuer, stream);
+		bool by_library = op->library && !is_flash(op);
+		issue_around_launch(issuer, stream, by_library);
 		struct cuda_call *launch = issue_call(issuer, CALL_LAUNCH, stream);
 		launch->duration_s = duration_s;
 		launch->label = op->name;
-		launch->by_library = op->library && !is_flash(op);
+		launch->by_library = by_library;
+		if (graph && i + 1 == op->kernels) {
+			issuer->graph_item = issuer->items.count - 1;
+			launch->nodes = 1;
+			launch->by_library = false;
+		}
 	}
 	gradients_behind(issuer, op);
 }
