@@ -456,6 +456,8 @@ double driver_call_work_s(const struct driver_params *params, const struct cuda_
 		return (double)call->host_s;
 	if (call->in_graph)
 		return 0;
+	if (call->nodes > 0)
+		return params->graph_s + call->nodes * params->graph_node_s;
 	return *(const double *)(const void *)((const char *)params + offset);
 }
 

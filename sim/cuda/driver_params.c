@@ -28,8 +28,18 @@ static const struct param_row driver_rows[] = {
 		   "assumption: answered from the process's own memory"),
 	DRIVER_ROW(create_s, "2 us", "time to create a stream, event or descriptor",
 		   "assumption: an event from the driver's pool; streams cost more, but only once"),
+	DRIVER_ROW(context_s, "0.2 s", "time to make the context of a process on a GPU",
+		   "assumption: 150 to 200 ms in published starts, and 6.5 ms for the first "
+		   "allocation"),
 	DRIVER_ROW(library_s, "0.3 us", "time of a library call without GPU work",
 		   "assumption: filling in a descriptor"),
+	COST_SOURCED(struct driver_params, graph_s, QUANTITY_TIME, 0, 1, "15 us",
+		     "time to launch a CUDA graph, without its nodes",
+		     "github.com/ahrefs/ocannl, issue 488: 15 us and 0.58 us for each node"),
+	COST_SOURCED(struct driver_params, graph_node_s, QUANTITY_TIME, 0, 1, "0.58 us",
+		     "time to launch a CUDA graph, for each of its kernels",
+		     "the same issue; 0.91 and 0.98 us in vLLM and SGLang with two GPUs "
+		     "(github.com/sgl-project/sglang, issue 29960)"),
 	DRIVER_ROW(sync_wake_s, "1.5 us",
 		   "wake-up time of a synchronise call: from the end of GPU work to the return of "
 		   "the waiting thread",

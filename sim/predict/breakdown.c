@@ -108,6 +108,30 @@ static void put_programs(struct prediction *prediction, double parts[PROGRAM_PAR
 	put_parts(prediction, causes, parts, count, span_s);
 }
 
+/* Returns the kind of a call for counts: launches of libraries come behind all other kinds. */
+static size_t counted_kind(const struct cuda_call *call)
+{
+	return call->by_library ? CALL_KIND_COUNT : call->kind;
+}
+
+/* Counts the calls of a step by kind, without marks and without kernels of a graph. */
+static void count_calls(const struct program *program, struct prediction *prediction)
+{
+	double counts[CALL_KIND_COUNT + 1] = {0};
+	for (size_t i = 0; program && i < program->thread_count; i++)
+		for (size_t k = 0; k < program->threads[i].count; k++) {
+			const struct item *item = &program->threads[i].items[k];
+			if (item->kind == ITEM_CALL && !call_is_mark(item->call.kind) &&
+			    !item->call.in_graph)
+				counts[counted_kind(&item->call)] += 1 + item->call.repeats;
+		}
+	for (size_t kind = 0; kind <= CALL_KIND_COUNT; kind++)
+		if (counts[kind] > 0 && prediction->call_kind_count < BREAKDOWN_MAX)
+			prediction->calls[prediction->call_kind_count++] = (struct breakdown_part){
+				kind < CALL_KIND_COUNT ? call_kind_name(kind) : "by libraries",
+				counts[kind]};
+}
+
 /* The breakdown is the mean over the jobs. Counts of calls and timeouts are those of the first
  * job. */
 static void summarize_programs(const struct world_outcome *outcome, struct prediction *prediction)
@@ -126,6 +150,7 @@ static void summarize_programs(const struct world_outcome *outcome, struct predi
 		put_programs(prediction, parts, span_s, several_gpus);
 	prediction->calls_count = last->calls_count;
 	prediction->polls_count = last->polls_count;
+	count_calls(run->program, prediction);
 	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;
 }
 

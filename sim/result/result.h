@@ -33,7 +33,7 @@ struct estimate estimate_scaled(struct estimate estimate, double factor);
 /* Returns the estimate for JSON and CSV: low and high are NaN (null, empty) without an interval. */
 struct estimate estimate_output(struct estimate estimate);
 
-enum { BREAKDOWN_MAX = 10, QUANTILE_COUNT = 4, CDF_MAX = 26 };
+enum { BREAKDOWN_MAX = 24, QUANTILE_COUNT = 4, CDF_MAX = 26 };
 struct breakdown_part {
 	const char *name; /* one of the PART_ keys */
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
@@ -185,6 +185,10 @@ struct prediction {
 	size_t link_count;
 	uint64_t events_count;
 	uint64_t calls_count, polls_count; /* per step */
+	/* calls of a step of the first job's first rank by kind; launches that libraries make are a
+	 * kind of their own */
+	struct breakdown_part calls[BREAKDOWN_MAX];
+	size_t call_kind_count;
 	double retransmission_timeouts;    /* per step */
 	double connect_s;
 	const char *evidence; /* which measurements set parameters of such a case, in words */

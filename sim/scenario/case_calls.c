@@ -27,6 +27,21 @@ const char *case_file_path(const struct reader *c, struct origin origin, const c
 	return arena_printf(c->arena, "%.*s/%s", (int)(slash - own), own, name);
 }
 
+/* Returns the path of the case's recording: a shipped program if the name is that of none of the
+ * user's files. NULL after an error. */
+static const char *call_path(struct reader *c, struct origin origin)
+{
+	const char *name = c->params->calls, *path = case_file_path(c, origin, name);
+	if (strpbrk(name, "./") || access(path, R_OK) == 0)
+		return path;
+	const struct cfg_node *file;
+	const struct cfg_node *program =
+		case_group(c, origin, "models/programs", "program", name, "program", &file);
+	const char *calls = program ? cfg_text(cfg_child(program, "calls")) : NULL;
+	return calls ? arena_printf(c->arena, "%s/models/programs/%s", c->request->data_root, calls)
+		     : NULL;
+}
+
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -85,9 +100,9 @@ void case_read_calls(struct reader *c)
 	struct network *network = ARENA_NEW(c->arena, struct network);
 	program->params = params;
 	program->calls = c->request->calls;
-	if (!program->calls)
-		program->calls = call_file_read(c->arena, c->diag,
-						case_file_path(c, origin, c->params->calls));
+	const char *path = program->calls ? NULL : call_path(c, origin);
+	if (path)
+		program->calls = call_file_read(c->arena, c->diag, path);
 	if (program->calls)
 		read_recorded_gpu(c, program);
 	network->name = file_name(c->params->calls);

@@ -129,7 +129,9 @@ const char *data_path(struct arena *arena, struct diag *diag, struct origin orig
 	const char *const *names;
 	size_t count = data_names(arena, root, folder, &names);
 	const char *near = nearest_names(arena, name, names, count);
-	diag_error(diag, origin, "there is no %s '%s' (%s name of your own file must end in .cfg)",
-		   what, name, near ? near : "`farwire list` shows the shipped ones; the");
+	bool calls = strcmp(folder, "models/programs") == 0;
+	diag_error(diag, origin, "there is no %s '%s' (%s name of your own file must end in %s)",
+		   what, name, near ? near : "`farwire list` shows the shipped ones; the",
+		   calls ? ".jsonl" : ".cfg");
 	return NULL;
 }

@@ -186,6 +186,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 					       : program_of(w, entry, recorded, i * each),
 			.gpus = &gpus[i * each],
 		};
+	run->program = ranks[0].program;
 	/* A trace shows each kernel, except those of plans, where one span is a pass. */
 	if (!entry->plan && can_fuse(w, entry) && !engine_trace(w->system.engine))
 		fuse_programs(w, entry, ranks, count, each);

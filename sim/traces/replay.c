@@ -34,6 +34,8 @@ static const struct param_row calls_rows[] = {
 	PARAM_WHOLE(
 		struct calls_params, step_count, 0, 1e9, "0",
 		"number of the recorded step to replay, from 1; 0 means the step of median length"),
+	PARAM_NUMBER(struct calls_params, copy_B, QUANTITY_BYTES, 0, 1e12, "0 B",
+		     "size of each copy in place of the recorded one; 0 B means as recorded"),
 	COST_ASSUMED(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
 		     "size of the marshalled arguments of each recorded call, which no recording "
 		     "contains",
@@ -295,7 +297,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		(void)recorded_job_peer(r->job, r->rank, recorded, &cuda.peer);
 	}
 	if (is_copy) {
-		cuda.payload_B = recorded->size_B;
+		cuda.payload_B =
+			r->params->copy_B > 0 ? r->params->copy_B : recorded->size_B;
 		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||
 				(recorded->memory == MEMORY_UNKNOWN && !is_async);
 	} else if (recorded->gpu_s > 0 &&

@@ -26,6 +26,7 @@ struct calls_params {
 	double clock_Hz;     /* clock of the recording's host; 0: clock of the simulated host */
 	int host;            /* enum calls_host */
 	double step_count;   /* number of the marked step, from 1; 0: the step of median time */
+	double copy_B;       /* size of each copy; 0: as recorded */
 	double arguments_B;  /* marshalled arguments of a call */
 };
 extern const struct param_table calls_table;

@@ -10,6 +10,7 @@ const struct registry framework_registry = REGISTRY("framework", "frameworks", f
 
 static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
+static const char *const result_names[] = {"none", "outputs", "class", NULL};
 static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
 static const char *const layout_names[] = {"nhwc", "nchw", NULL};
@@ -48,6 +49,17 @@ static const struct param_row stack_rows[] = {
 		     "calls of a cuDNN or cuBLAS op besides its launches (descriptors, workspace "
 		     "size, set stream)",
 		     "assumption; fitted to measured forwarded steps"),
+	COST_SOURCED(struct stack_params, handle_calls_count, QUANTITY_COUNT, 0, 10, "0",
+		     "number of cuBLAS calls each time that an op asks for its handle; what exceeds "
+		     "stack.calls_per_library_op is a part of stack.dispatch",
+		     "only stacks of eager PyTorch state the calls of each library"),
+	COST_SOURCED(struct stack_params, epilogue_calls_count, QUANTITY_COUNT, 0, 40, "0",
+		     "number of cuBLASLt calls besides its launch for a product that also adds a "
+		     "bias (descriptors, layouts, preference, heuristic)",
+		     "only stacks of eager PyTorch state the calls of each library"),
+	COST_SOURCED(struct stack_params, cudnn_calls_count, QUANTITY_COUNT, 0, 40, "0",
+		     "number of cuDNN calls besides its launch for a convolution or a norm",
+		     "only stacks of eager PyTorch state the calls of each library"),
 	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
 		     "calls for each kernel, its launch included",
 		     "by definition: only the launch"),
@@ -72,6 +84,29 @@ static const struct param_row stack_rows[] = {
 	PARAM_BOOL(struct stack_params, real_input, "false",
 		   "whether each step copies its input to the GPU",
 		   "tf_cnn_benchmarks without --data_dir makes input on the GPU"),
+	PARAM_CHOICE(struct stack_params, result, result_names, "none",
+		     "what PyTorch copies to the host, and waits for, behind a step of only a "
+		     "forward pass: nothing (none), the network's outputs, or the number of the "
+		     "largest output of each sample (class)",
+		     "an evaluation loop leaves its outputs on the GPU"),
+	PARAM_WHOLE(struct stack_params, context_count, 0, 1e8, "0",
+		    "number of tokens whose keys and values are in the cache before a step of only "
+		    "a forward pass; with case.sequence=1 a step generates one token",
+		    "no cache, as in training"),
+	PARAM_BOOL(struct stack_params, cold, "false",
+		   "whether each step is a whole process of PyTorch: it makes a CUDA context, loads "
+		   "code, copies the weights tensor by tensor, and then does the step",
+		   "a step is warm unless the case says otherwise"),
+	COST_ASSUMED(struct stack_params, code_B, QUANTITY_BYTES, 0, 1e11, "100 MB",
+		     "size of the GPU code that a process loads (stack.cold)",
+		     "assumption: cold runs of four networks in PyTorch sent 67 to 151 MB more than "
+		     "their weights (gpuless)"),
+	PARAM_WHOLE(struct stack_params, modules_count, 1, 10000, "36",
+		    "number of modules in which a process loads its GPU code (stack.cold)",
+		    "36 cuLibraryGetKernel at the start of makemore (Lupine, pull request 467)"),
+	COST_ASSUMED(struct stack_params, first_use_s, QUANTITY_TIME, 0, 10, "200 us",
+		     "host work at the first use of an op of cuDNN or cuBLAS (stack.cold)",
+		     "assumption: a heuristic chooses an algorithm, and the driver loads a kernel"),
 	PARAM_BOOL(struct stack_params, pinned_input, "true",
 		   "whether the host memory of the input is pinned",
 		   "TensorFlow's host allocator for GPU copies"),
@@ -220,12 +255,29 @@ enum number_type stack_product_type(const struct stack_params *stack, const stru
 	}
 }
 
+/* Returns the bytes of the keys and values that are in the cache for a sequence. */
+static double cache_B(const struct network *network, const struct stack_params *stack)
+{
+	double count = 0;
+	for (size_t i = 0; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		if (layer->op == LAYER_ATTENTION)
+			count += 2 * (double)(layer->attention.kv_heads * layer->attention.head_size);
+	}
+	return count * stack->context_count * stack_element_B(stack);
+}
+
 double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
 {
 	double element_B = stack_element_B(stack);
-	if (stack->forward_only)
+	if (stack->forward_only) {
+		/* without autocast, the weights are what the products read */
+		double unused_B = stack->autocast || element_B >= 4 ? 0 : 4;
 		return network_forward_B(network, batch, element_B, stack->workspace_B,
-					 stack->fused_attention);
+					 stack->fused_attention) -
+		       unused_B * network->parameters_count +
+		       cache_B(network, stack) * (double)batch;
+	}
 	/* Autocast casts each gradient to fp32, and the optimiser takes it so. */
 	double wider_B = stack->autocast && element_B < 4 ? 4 - element_B : 0;
 	if (stack->master_weights) /* both gradients exist when one is converted */

@@ -21,6 +21,7 @@ struct stack_params {
 	int framework; /* index into the frameworks */
 	double dispatch_s, autograd_ratio, update_ratio, variable_s;
 	double calls_per_library_op_count, calls_per_launch_count;
+	double handle_calls_count, epilogue_calls_count, cudnn_calls_count;
 	/* Further calls for each launch, by kind (stack_calls.def). Fractions are spread evenly. */
 #define STACK_CALL(field, kind, help, source) double field;
 #include "sim/training/stack_calls.def"
@@ -29,6 +30,10 @@ struct stack_params {
 	bool forward_only, poller;
 	double poll_sleep_s;
 	bool sync_on_finish, real_input, pinned_input;
+	int result; /* enum stack_result */
+	bool cold;
+	double context_count;
+	double code_B, modules_count, first_use_s;
 	double events_per_step_count, session_s, optimiser_copies_count;
 	double arguments_B, library_arguments_B, workspace_B;
 	int precision, tf32; /* enum stack_precision, enum stack_tf32 */
@@ -55,6 +60,12 @@ enum stack_fusion {
 	FUSION_ALL,
 	FUSION_INFERENCE, /* this and the next cannot train */
 	FUSION_SESSION
+};
+/* What a step of only a forward pass copies to the host and waits for. */
+enum stack_result {
+	RESULT_NONE,
+	RESULT_OUTPUTS, /* the outputs of the network's last layer */
+	RESULT_CLASS,   /* the number of the largest output of each sample, found on the GPU */
 };
 enum l2_loss {
 	L2_LOSS_ALL,           /* one op for each trainable variable */
@@ -100,10 +111,9 @@ struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
 	bool ahead; /* the host issues the next step without waiting for the GPU */
+	bool starts; /* writes the start of a process (stack.cold) */
 	bool pool;  /* other threads issue the ops that need only variables */
-	/* cannot train; a step copies its input before the first op and its output behind the last
-	 */
-	bool inference;
+	bool inference; /* cannot train */
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);
 };

@@ -37,8 +37,51 @@ static void issue_library(struct issuer *issuer, double *due, double rate, const
 /* Largest number of further times in one item (struct cuda_call). */
 enum { REPEATS_MAX = 63 };
 
-/* Appends the calls that the framework makes around a launch (stack_calls.def). */
-static void issue_around_launch(struct issuer *issuer, uint16_t stream)
+/* Returns true for FlashAttention, whose kernels are the framework's own. */
+static bool is_flash(const struct op *op)
+{
+	return op->work.form == KERNEL_ATTENTION;
+}
+
+/* Returns the number of calls that eager PyTorch makes to a library for the op, besides its
+ * launches; 0: the stack does not state it. A product asks for the handle of cuBLAS once, and
+ * cuBLASLt twice, for its handle and its workspace. A product of cuBLAS in 16 bits also sets the
+ * math mode and resets it (ATen, CublasHandlePool.cpp and CUDABlas.cpp). */
+static double library_calls(const struct stack_params *stack, const struct op *op)
+{
+	if (stack->handle_calls_count <= 0)
+		return 0;
+	if (op->work.form != KERNEL_PRODUCT)
+		return stack->cudnn_calls_count;
+	if (op->epilogue)
+		return stack->epilogue_calls_count + 2 * stack->handle_calls_count;
+	return stack->handle_calls_count + (stack->precision == PRECISION_FP32 ? 0 : 2);
+}
+
+/* Appends the calls to a library around the launches of an op. The first ones cost time of their
+ * own, the others are a part of the op's dispatch. FlashAttention sets one attribute of its
+ * kernel instead. */
+static void issue_library_op(struct issuer *issuer, const struct op *op)
+{
+	const struct stack_params *stack = issuer->stack;
+	bool flash = is_flash(op) && stack->handle_calls_count > 0;
+	double own = stack->calls_per_library_op_count;
+	if (!flash)
+		issue_library(issuer, &issuer->library_due, own, op->name);
+	issuer->hidden_due += flash ? 1 : fmax(0, library_calls(stack, op) - own);
+	if (issuer->hidden_due < 1)
+		return;
+	struct cuda_call *call = issue_call(issuer, flash ? CALL_GET_ATTRIBUTE : CALL_LIBRARY, 0);
+	unsigned count = (unsigned)fmin(issuer->hidden_due, REPEATS_MAX + 1);
+	call->in_dispatch = true;
+	call->repeats = (count - 1) & REPEATS_MAX;
+	call->label = op->name;
+	issuer->hidden_due -= count;
+}
+
+/* Appends the calls that the framework makes around a launch (stack_calls.def). It neither asks for
+ * errors nor clears semaphores for a launch that a library makes. */
+static void issue_around_launch(struct issuer *issuer, uint16_t stream, bool by_library)
 {
 	static const enum call_kind kinds[] = {
 #define STACK_CALL(field, kind, help, source) CALL_##kind,
@@ -52,6 +95,9 @@ static void issue_around_launch(struct issuer *issuer, uint16_t stream)
 	};
 	for (size_t i = 0; i < STACK_CALL_COUNT; i++) {
 		double *due = &issuer->calls_due[i];
+		bool own = kinds[i] == CALL_GET_LAST_ERROR || kinds[i] == CALL_MEMSET_ASYNC;
+		if (own && by_library)
+			continue;
 		*due += rates[i];
 		if (*due < 1)
 			continue;
@@ -66,8 +112,10 @@ static void issue_around_launch(struct issuer *issuer, uint16_t stream)
 
 /* Adds kernels to the CUDA graph that an earlier call has launched. Behind a mark of the step they
  * are a call of their own, which costs the host nothing. */
-static void extend_graph(struct issuer *issuer, double duration_s, const char *label)
+static void extend_graph(struct issuer *issuer, double duration_s, uint32_t kernels,
+			 const char *label)
 {
+	issuer->items.items[issuer->graph_item].call.nodes += kernels;
 	struct item *last = &issuer->items.items[issuer->items.count - 1];
 	if (last->kind == ITEM_CALL && last->call.kind == CALL_LAUNCH) {
 		last->call.duration_s += duration_s;
@@ -106,10 +154,11 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	double work_s = operator_s(stack, op);
 	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
 			    op->wait_s / fmax(1, op->kernels);
-	if (stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE) {
+	bool graph = stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE;
+	if (graph) {
 		if (issuer->graph_begun) {
 			extend_graph(issuer, op->kernels * (issuer->gpu->kernel_gap_s + duration_s),
-				     op->name);
+				     op->kernels, op->name);
 			gradients_behind(issuer, op);
 			return;
 		}
@@ -120,15 +169,21 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	if (op->kernels == 0 && op->update_of != NO_TENSOR)
 		return; /* the kernels of another update have its work */
 	if (op->library)
-		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count,
-			      op->name);
+		issue_library_op(issuer, op);
 	for (uint32_t i = 0; i < op->kernels; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);
-		issue_around_launch(issuer, stream);
+		bool by_library = op->library && !is_flash(op);
+		issue_around_launch(issuer, stream, by_library);
 		struct cuda_call *launch = issue_call(issuer, CALL_LAUNCH, stream);
 		launch->duration_s = duration_s;
 		launch->label = op->name;
+		launch->by_library = by_library;
+		if (graph && i + 1 == op->kernels) {
+			issuer->graph_item = issuer->items.count - 1;
+			launch->nodes = 1;
+			launch->by_library = false;
+		}
 	}
 	gradients_behind(issuer, op);
 }
@@ -159,6 +214,16 @@ void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double siz
 	}
 	issue_call(issuer, CALL_EVENT_RECORD, copies)->event = (uint16_t)(event + 1);
 	issue_watch(issuer, (uint16_t)(event + 1), signal)->count = 1;
+}
+
+void issue_waiting_copy(struct issuer *issuer, enum call_kind kind, double size_B,
+			const char *label)
+{
+	struct cuda_call *copy = issue_call(issuer, kind, 0);
+	copy->payload_B = size_B;
+	copy->pageable = true;
+	copy->label = label;
+	issue_call(issuer, CALL_STREAM_SYNCHRONIZE, 0);
 }
 
 struct item *issue_watch(struct issuer *issuer, uint16_t event, uint32_t signal)

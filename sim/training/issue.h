@@ -29,7 +29,9 @@ struct issuer {
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
 	bool graph_begun; /* the CUDA graph of the step has been launched (stack.cuda_graph) */
-	double library_due, launch_due;     /* fractions of a call that are left for the next ops */
+	size_t graph_item; /* the item that launches it */
+	/* fractions of a call that are left for the next ops */
+	double library_due, launch_due, hidden_due;
 	double calls_due[STACK_CALL_COUNT]; /* the same for the calls of stack_calls.def */
 	uint16_t calls_event;               /* event that those calls record */
 	struct item_list items;
@@ -49,6 +51,14 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream);
  * the signal. Uses the events `event` and `event` + 1. */
 void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,
 			  uint16_t compute, uint16_t copies, uint16_t event, uint16_t signal);
+/* Appends a copy from or to pageable memory on stream 0. The host waits for it by a call of its own
+ * (PyTorch, c10/cuda/CUDAFunctions.h, memcpy_and_sync). kind is an asynchronous copy. */
+void issue_waiting_copy(struct issuer *issuer, enum call_kind kind, double size_B,
+			const char *label);
+/* Appends the calls with which a process starts, up to its weights on the GPU (start.c). */
+void issue_start(struct issuer *issuer, const struct network *network);
+/* Appends what the first use of the op adds: host work, and questions of a convolution. */
+void issue_first_use(struct issuer *issuer, const struct op *op);
 /* Appends the copy of gradients of size_B into the buffer of a bundle, or out of it. */
 void issue_bundle_copy(struct issuer *issuer, const struct exchange_params *exchange, double size_B,
 		       uint16_t stream);

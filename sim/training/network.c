@@ -349,3 +349,18 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 	network_totals(network, reader.layers.items);
 	return network;
 }
+
+bool layer_is_loss(const struct layer *layer)
+{
+	return layer->op == LAYER_SOFTMAX || layer->op == LAYER_REGRESSION ||
+	       layer->op == LAYER_CROSS_ENTROPY || layer->op == LAYER_LOSSES;
+}
+
+double network_outputs_count(const struct network *network)
+{
+	double count = 0;
+	for (size_t i = 0; i < network->layer_count; i++)
+		if (layer_is_loss(&network->layers[i]) && network->layers[i].op != LAYER_LOSSES)
+			count += network->layers[i].input_count_total;
+	return count;
+}

@@ -167,6 +167,10 @@ struct network {
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file, size_t sequence);
 
+/* Returns true for the layers that compute a loss, which inference leaves out. */
+bool layer_is_loss(const struct layer *layer);
+/* Returns the number of outputs of a sample: what the losses of training take as input. */
+double network_outputs_count(const struct network *network);
 /* Returns the floating-point operations of one sample in a training step, as model FLOP/s and MFU
  * count them: three times those of the forward pass's matrix products and convolutions. Attention
  * counts all pairs of tokens, also those that a mask excludes (Chowdhery et al., PaLM,

@@ -75,6 +75,7 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 				       input);
 		tokens_align(b, input, part.product.n, part.product.k);
 		b->ops.items[input].work.grouped = layer->experts > 0;
+		b->ops.items[input].epilogue = has_bias(layer) && !b->stack->separate_bias;
 		if (b->stack->separate_bias && has_bias(layer))
 			input = tokens_elementwise(b,
 						   arena_printf(b->arena, ".bias%s", part.suffix),

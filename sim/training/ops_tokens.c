@@ -234,15 +234,32 @@ static struct kernel_attention block_attention(const struct builder *b, const st
 					 .causal = shape->causal};
 }
 
+/* Adds fused attention that also reads the keys and values of stack.context earlier tokens. Two
+ * kernels append those of this step to the cache before. */
+static uint32_t cached_attention(struct builder *b, const struct layer *layer,
+				 const struct attention_work *w, uint32_t input)
+{
+	struct kernel_attention shape = block_attention(b, layer, w);
+	double seen = b->stack->context_count;
+	if (shape.window > 0)
+		seen = fmin(seen, shape.window - 1);
+	double cached_B = 2 * w->kv_B * seen / w->tokens;
+	if (seen > 0)
+		input = builder_op(b, ".cache", 2, 4 * w->kv_B, input);
+	input = add_fused(b, "", 2 * w->flop + 4 * w->tokens * seen * w->size * w->count,
+			  2 * w->q_B + 2 * w->kv_B + cached_B, input);
+	shape.keys += seen;
+	b->ops.items[input].work.attention = shape;
+	return input;
+}
+
 static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	struct attention_work w = attention_of(b, layer);
-	if (b->stack->fused_attention) {
-		input = add_fused(b, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
-		if (b->stack->forward_only)
-			b->ops.items[input].work.attention = block_attention(b, layer, &w);
-		return input;
-	}
+	if (b->stack->fused_attention && b->stack->forward_only)
+		return cached_attention(b, layer, &w, input);
+	if (b->stack->fused_attention)
+		return add_fused(b, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
 	input = add_transposes(b, ".transpose", 3, w.q_B + 2 * w.kv_B, input);
 	input = add_scores(b, ".scores", &w, input);
 	input = tokens_elementwise(b, ".scale", 1, w.pair_B, w.pair_B, input);

@@ -267,6 +267,7 @@ static const struct folder {
 	{"gpus", "topologies/gpus", "gpu"},
 	{"models", "models/networks", "network"},
 	{"stacks", "models/stacks", "stack"},
+	{"programs", "models/programs", "program"},
 	{"runtimes", "models/runtimes", "runtime"},
 	{"profiles", "calib/profiles", "parameters"},
 	{"datasets", "calib/measured", "dataset"},

@@ -57,6 +57,7 @@ struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;
 	const char *reason;              /* reason of the failure */
+	const struct program *program;   /* of the first rank, unfused; NULL: no calls are played */
 	const struct step_record *steps; /* all steps, or the repetitions of a collective */
 	size_t step_count;
 	/* The steps that began in the window; results are computed from them. steady_work is the

@@ -43,7 +43,7 @@ static void far(const char *const *program, const char *runtime, double toleranc
 	char path[64];
 	snprintf(path, sizeof path, "/tmp/farwire-test-far.%ld", (long)getpid());
 	record(arena, program, path);
-	const char *itself[18] = {runtime, "case.program=client"};
+	const char *itself[20] = {runtime, "case.program=client"};
 	for (size_t i = 0; program[i]; i++)
 		itself[2 + i] = program[i];
 	const char *const replayed[] = {arena_printf(arena, "case.calls=%s", path), runtime,
@@ -60,7 +60,7 @@ static void far(const char *const *program, const char *runtime, double toleranc
 #define NO_CALLS_AROUND_LAUNCHES                                                                   \
 	"stack.get_device_per_launch=0", "stack.set_device_per_launch=0",                          \
 		"stack.get_last_error_per_launch=0", "stack.record_per_launch=0",                  \
-		"stack.memset_per_launch=0", "stack.dispatch=5 us", "stack.autograd=1"
+		"stack.memset_per_launch=0", "stack.handle_calls=0", "stack.dispatch=5 us", "stack.autograd=1"
 static const char *const pytorch[] = {"case.stack=pytorch", "case.batch=1",
 				      "stack.real_input=false", NO_CALLS_AROUND_LAUNCHES, NULL};
 static const char *const pytorch_input[] = {"case.stack=pytorch", "case.batch=1",

@@ -22,10 +22,10 @@ static void each_policy_gives_each_call_its_class(void)
 {
 	static const char letters[] = "lasdpb";
 	static const char *const expected[][2] = {
-		{"synchronous", "ssbbbbssspdpddssssssssssssssssssss"},
-		{"flexdirect", "ssbbbbssspdpddssllssssasssssssssss"},
-		{"asynchronous", "aabbbbaaapdpddssllssssaaaaaaaassss"},
-		{"batched", "aabbbbaaapdpddssllssssaaaaaaaassss"},
+		{"synchronous", "ssbbbbssspdpddsssssssssssssssssssss"},
+		{"flexdirect", "ssbbbbssspdpddssllssssassssssssssss"},
+		{"asynchronous", "aabbbbaaapdpddssllssssasaaaaaaassss"},
+		{"batched", "aabbbbaaapdpddssllssssasaaaaaaassss"},
 	};
 	const struct runtime_params params = {.shadow_handles = true};
 	CHECK(policy_count() == 4);
