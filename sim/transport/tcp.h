@@ -171,9 +171,8 @@ void tcp_growth_start(struct tcp_direction *direction);
 void tcp_window_sent(struct tcp_direction *direction, const struct tcp_write *write);
 void tcp_window_fast_retransmit(struct tcp_direction *direction);
 void tcp_window_timeout(struct tcp_direction *direction);
-/* Returns the bandwidth of one stream at loss p (Padhye et al. 1998, below it Mathis et al. 1997).
- */
-/* exported: tests derive it by hand */
+/* Returns the bandwidth of one stream at loss p: Mathis et al. 1997, and Padhye et al. 1998 for
+ * timeouts, which follow the loss of a retransmission. */
 double tcp_loss_rate(double mss_B, double rtt_s, double rto_s, double p);
 
 /* ---- tcp_loss.c ---- */
