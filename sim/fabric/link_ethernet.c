@@ -7,7 +7,7 @@
 
 #define UNSEEN_LOSS 1e-5
 #define HEALTHY                                                                                    \
-	"assumption: a healthy link in a machine room has no loss; draws go up to 2e-5 (95 %), "    \
+	"assumption: a healthy link in a machine room has no loss; draws go up to 2e-5 (95 %), "   \
 	"the share of SYN packets that Pingmesh saw lost within a pod (Guo et al., SIGCOMM 2015)"
 
 static const struct param_row rows[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TCP simulated by messages, not by packets; docs/models/tcp.md describes the model.
  *
- * Private to the tcp_*.c files, except struct tcp_params. The files are:
+ * Private to the tcp_*.c files, except struct tcp_params, TCP_HEADER_B and tcp_loss_rate, which the
+ * importer of links uses. The files are:
  *   tcp.c        parameters, creating a connection, sending, delivery, failure
  *   tcp_open.c   SYN and SYN-ACK
  *   tcp_flow.c   the queue of writes of one direction: when the next one starts,
@@ -158,6 +159,9 @@ void tcp_open(struct connection *connection, event_fn *fn, void *ctx, uint64_t a
 void tcp_written(void *ctx, uint64_t arg); /* ctx is a write whose socket call is done */
 /* Starts all writes that may leave. It must be the last action of an event. */
 void tcp_pump(struct tcp_direction *direction);
+
+/* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
+#define TCP_HEADER_B 52.0
 
 /* ---- tcp_rate.c ---- */
 void tcp_window_init(struct tcp_direction *direction);
