@@ -66,7 +66,7 @@ struct link_fit {
 	const char *how, *round_trip; /* where the latency comes from: a sentence, a file */
 	double mtu_B;                 /* 0: not stated */
 	double payload, wire;         /* bytes of a packet */
-	bool any;                     /* a parameter was written */
+	size_t row;                   /* index of the line with the last parameter; 0: none */
 };
 
 static double within(double x, double low, double high)
@@ -306,23 +306,29 @@ static void write_row(struct link_fit *f, const char *key, struct estimate span,
 		ends = arena_printf(arena, "low = \"%s%s\"; high = \"%s%s\";",
 				    number_format(arena, 6, span.low), unit,
 				    number_format(arena, 6, span.high), unit);
-	reading_line(
-		f->reading,
-		"%s\t{ path = \"link.%s.%s\";\n\t  fit = { value = \"%s%s\"; %s origin = \"%s\"; "
-		"note = \"%s\"; }; }",
-		f->any ? "\t,\n" : "", f->importing->link, key, number_format(arena, 6, span.value),
-		unit, ends, origin, files);
-	f->any = true;
+	if (f->row) { /* the comma after the row before */
+		const char **row = &f->reading->lines.items[f->row];
+		*row = arena_printf(arena, "%s,", *row);
+	}
+	f->row = f->reading->lines.count;
+	reading_line(f->reading,
+		     "\t{ path = \"link.%s.%s\";\n\t  fit = { value = \"%s%s\"; %s\n"
+		     "\t    origin = \"%s\"; note = \"%s\"; }; }",
+		     f->importing->link, key, number_format(arena, 6, span.value), unit, ends,
+		     origin, files);
 }
 
 /* Returns the line's rate in Gbit/s. A loss hides the rate of the line, so the standard above the
  * measured one is only assumed. */
-static struct estimate rate_of(const struct link_way *way, double line_bit)
+static struct estimate rate_of(const struct link_way *way, const struct link_way *other)
 {
+	double line_bit = other->standard_bit;
 	double bit = way->standard_bit > 0 ? way->standard_bit : way->wire_bit, low = bit,
 	       high = bit;
 	if (way->limit == LIMIT_LOSS || way->limit == LIMIT_WINDOW) {
-		bit = line_bit > way->wire_bit ? line_bit : standard_above(way->wire_bit);
+		bit = line_bit > way->wire_bit
+			      ? line_bit
+			      : standard_above(fmax(way->wire_bit, other->wire_bit));
 		low = line_bit > way->wire_bit ? bit : way->wire_bit;
 		high = bit;
 	} else if (way->limit == LIMIT_OTHER) {
@@ -353,9 +359,9 @@ static void write_way(struct link_fit *f, bool back)
 		     : f->rtt_known           ? ""
 				    : " (assumption: a round trip of 0.1 to 1 ms, because no "
 				      "log has one)");
-	struct estimate rate = rate_of(way, other->standard_bit);
-	bool same = back && other->samples.count &&
-		    fabs(rate_of(other, way->standard_bit).value - rate.value) < 1e-9;
+	struct estimate rate = rate_of(way, other);
+	bool same =
+		back && other->samples.count && fabs(rate_of(other, way).value - rate.value) < 1e-9;
 	if (!same)
 		write_row(f,
 			  back && !other->samples.count ? "bandwidth"
@@ -469,7 +475,7 @@ bool import_link_done(struct importing *importing, struct imported *imported)
 		     "where the clients ran.\nparameters = (",
 		     importing->link);
 	write_rdma(f);
-	if (f->any)
+	if (f->row)
 		f->ways[0].samples.count = f->ways[1].samples.count = 0; /* a part of the port */
 	for (int back = 0; back < 2; back++)
 		write_way(f, back);
@@ -479,7 +485,7 @@ bool import_link_done(struct importing *importing, struct imported *imported)
 	write_ping_loss(f);
 	write_latency(f);
 	reading_line(reading, ");");
-	if (!f->any)
+	if (!f->row)
 		return diag_error(
 			importing->diag, (struct origin){"--link", 0},
 			"the logs have neither a goodput nor a round trip of a link (name "
