@@ -37,6 +37,7 @@ struct iperf3_state {
 	struct iperf_way ways[2]; /* from the client to the server, and back */
 	bool second;              /* the log is one of iperf 2 */
 	bool back;                /* the server sends (-R) */
+	bool both;                /* both directions at once (--bidir) */
 	bool client;              /* iperf 2: this is the log of a client */
 	double block_B, mtu_B, rtt_s;
 	const char *failure; /* iperf3's error message */
@@ -147,6 +148,7 @@ static void take_line(struct importing *importing, const char *line, struct iper
 	if (diag_count(importing->diag) || at == count || at < 4 ||
 	    (strchr(line, '(') && !state->second))
 		return; /* for example "(omitted)" */
+	state->both = state->both || role;
 	bool back = role ? strncmp(role, "[TX-C", 5) != 0 && strncmp(role, "[RX-S", 5) != 0
 			 : state->back;
 	struct iperf_way *way = &state->ways[back];
@@ -184,6 +186,7 @@ static void take_interval(struct importing *importing, const struct json *interv
 		import_error(importing,
 			     "the log has both directions together (measure without --bidir)");
 	take_sum(importing, json_member(interval, "sum"), &state->ways[state->back]);
+	state->both = state->both || other;
 	if (other)
 		take_sum(importing, other, &state->ways[1]);
 }
@@ -314,7 +317,7 @@ static void write_way(struct importing *importing, struct iperf3_state *state, b
 	point->link.mtu_B = state->mtu_B;
 	point->link.rtt_s = state->rtt_s;
 	point->link.loaded = !state->second; /* iperf 2 prints that of the connection's opening */
-	point->link.both = state->ways[!back].sum.count + state->ways[!back].alone.count > 0;
+	point->link.both = state->both;
 	import_at(importing, point, "size_B", state->block_B);
 	import_at(importing, point, "streams", way->streams);
 	for (size_t i = 0; i < count; i++)

@@ -352,7 +352,7 @@ static void write_way(struct link_fit *f, bool back)
 	if (way->samples.count == 0)
 		return;
 	reading_line(f->reading,
-		     "\t# %s: %.4g Mb/s of payload x %g / %g B = %.4g Mb/s on the wire: %s%s",
+		     "\t# %s: %.5g Mb/s of payload x %g / %g B = %.5g Mb/s on the wire: %s%s",
 		     way->files, way->goodput.value * 8 / 1e6, f->wire, f->payload,
 		     way->wire_bit / 1e6, whys[way->limit],
 		     way->limit != LIMIT_LOSS ? ""
@@ -367,7 +367,9 @@ static void write_way(struct link_fit *f, bool back)
 			  back && !other->samples.count ? "bandwidth"
 			  : back                        ? "reverse_bandwidth"
 							: "bandwidth",
-			  rate, " Gbit/s", way->limit == LIMIT_LOSS ? "assumption" : "derived",
+			  rate, " Gbit/s",
+			  rate.low < rate.high && way->limit != LIMIT_OTHER ? "assumption"
+									    : "derived",
 			  way->files);
 	if (way->limit == LIMIT_LOSS || (way->limit == LIMIT_LINE && way->loss.high > 0))
 		write_row(f, arena_printf(f->importing->arena, "%sloss", prefix), way->loss, "",
