@@ -35,14 +35,14 @@ const char *const *param_choices(struct arena *arena, const struct param_row *ro
 const char *prior_name(enum prior prior)
 {
 	static const char *const names[] = {"none", "data sheet", "published", "assumed",
-					    "other generations"};
+					    "other generations", "unseen"};
 	return names[prior];
 }
 
 /* docs/models/intervals.md gives the reasons for these factors. */
 double prior_factor(enum prior prior)
 {
-	static const double factors[] = {1, 1.05, 1.25, 1.7, 2.3};
+	static const double factors[] = {1, 1.05, 1.25, 1.7, 2.3, 1};
 	return factors[prior];
 }
 

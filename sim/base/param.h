@@ -29,7 +29,8 @@
  * PARAM_NUMBER declares a setting. The other macros declare a cost (docs/models/intervals.md):
  * COST_PRINTED when its number is in a data sheet, COST_SOURCED when it was published for another
  * system, COST_ASSUMED when it is an assumption. COST_GENERATION is for constants that were fitted
- * to other GPU generations.
+ * to other GPU generations. COST_UNSEEN is an assumption whose default is 0, because nothing was
+ * measured. Its draws are |N(0, scale)| as long as nobody writes a value, also an explicit 0.
  */
 #pragma once
 
@@ -52,6 +53,7 @@ enum prior {
 	PRIOR_PUBLISHED, /* measured on other hardware or another version */
 	PRIOR_ASSUMED,
 	PRIOR_GENERATION, /* as the constants of GPU generations differ */
+	PRIOR_UNSEEN,     /* half-normal: the default is 0 because nothing was measured */
 };
 const char *prior_name(enum prior prior); /* for example "assumed" */
 /* Returns the factor between the value and each end of its 90 % prior interval: the interval is
@@ -66,6 +68,7 @@ struct param_row {
 	double min, max;              /* numbers only: SI units, inclusive */
 	bool whole;                   /* counts only: fractions are refused */
 	enum prior prior;             /* costs only */
+	double scale;                 /* of the half-normal prior of a default of 0; 0: none */
 	const char *preset;           /* default as text; NULL if the user must give a value */
 	const char *const *choices;   /* choices only: names, terminated by NULL */
 	const struct registry *kinds; /* for a choice without choices: the kinds to choose from */
@@ -93,6 +96,13 @@ struct param_table {
 #define COST_SOURCED(...)    PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
 #define COST_ASSUMED(...)    PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
 #define COST_GENERATION(...) PARAM_PRIOR(PRIOR_GENERATION, __VA_ARGS__)
+#define COST_UNSEEN(scale_, type, field_, quantity_, min_, max_, preset_, help_, ...)              \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = quantity_,                \
+		.offset = offsetof(type, field_), .min = min_, .max = max_,                        \
+		.prior = PRIOR_ASSUMED, .scale = scale_, .preset = preset_, .help = help_,         \
+		.source = "" __VA_ARGS__                                                           \
+	}
 /* Declares a count of indivisible things: cores, images, retries. */
 #define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, ...)                                 \
 	{                                                                                          \

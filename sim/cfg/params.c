@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/num.h"
 #include "sim/cfg/cfg.h"
 #include "sim/cfg/resolution.h"
 
@@ -348,6 +349,11 @@ static void apply_prior(struct row_reading *reading)
 	struct cfg_param *param = &reading->param;
 	if (param->row->prior == PRIOR_NONE || reading->own_interval)
 		return;
+	if (param->row->scale > 0 && param->source == CFG_SOURCE_DEFAULT) {
+		param->prior = PRIOR_UNSEEN;
+		param->high = num_normal_quantile((1 + 0.95) / 2) * param->row->scale;
+		return;
+	}
 	param->prior = strcmp(param->status, "assumption") == 0 ? PRIOR_ASSUMED : param->row->prior;
 	double by = log(prior_factor(param->prior));
 	param->low = param_moved(param->row, param->value, -by);

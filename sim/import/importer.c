@@ -48,6 +48,8 @@ const struct json *import_json(struct importing *importing)
 	if (!importing->json) {
 		importing->json = jp_open(importing->arena, importing->lines.in);
 		importing->lines_before = importing->lines.origin.line;
+		/* iperf3 --bidir prints sizes of buffers twice */
+		importing->json->keeps_twins = importing->link;
 	}
 	const struct json *value = json_next(importing->value, importing->json, JSON_MAX_B);
 	importing->lines.origin.line =
@@ -121,8 +123,11 @@ struct import_point *import_point(struct importing *importing, const char *test,
 			     "the log has more than %d points (divide it into several files)",
 			     RECORDING_POINTS_MAX);
 	struct import_point *point = VEC_PUSH(importing->arena, &importing->points);
-	*point = (struct import_point){
-		.test = test, .words = words, .unit = "s", .line = importing->lines.origin.line};
+	*point = (struct import_point){.test = test,
+				       .words = words,
+				       .unit = "s",
+				       .line = importing->lines.origin.line,
+				       .path = importing->lines.origin.file};
 	return point;
 }
 
@@ -421,6 +426,7 @@ static bool import_log_files(struct arena *arena, struct diag *diag, const char 
 			     size_t count, struct imported *imported)
 {
 	struct importing *importing = begin(arena, diag);
+	importing->link = imported->link;
 	for (size_t i = 0; i < count && diag_count(diag) == 0; i++) {
 		FILE *in = fopen(paths[i], "rb");
 		const struct importer *importer = in ? recognise(importing, in) : NULL;
@@ -439,7 +445,8 @@ static bool import_log_files(struct arena *arena, struct diag *diag, const char 
 		if (in)
 			fclose(in);
 	}
-	return done(importing, imported);
+	return importing->link && diag_count(diag) == 0 ? import_link_done(importing, imported)
+							: done(importing, imported);
 }
 
 const struct importer import_log = {

@@ -7,9 +7,8 @@
  *
  * An existing measurement is as useful as one of farwire-probe. A log of nccl-tests gives points of
  * the test "collective", one of nvbandwidth of "copy", and one of perftest of "rdma". Those of
- * iperf3 and sockperf give points of "tcp", one of fio of "storage", and one of mbw of "memcpy"
- * (docs/formats.md).
- * A reader recognises the lines of its tool and adds points;
+ * iperf, qperf, ping and sockperf give points of "tcp", one of fio of "storage", and one of mbw of
+ * "memcpy" (docs/formats.md). A reader recognises the lines of its tool and adds points;
  * import_read() has them written in the format of a probe. It is an error if a log has no
  * recognised row, a row of another tool, or an incomplete row, because partly read numbers would be
  * worse than none. A repeated point counts as another pass, so that logs of several runs can be
@@ -29,6 +28,22 @@
 
 enum { IMPORT_NUMBERS = 8, IMPORT_WORDS_MAX = 512, IMPORT_MARKS = 4 };
 
+/* What a log states about its link beyond the samples, for `import log --link`. A number is 0 if
+ * the log does not have it. */
+struct import_link {
+	bool back;        /* the bytes flow from the server to the client */
+	bool loaded;      /* round trips were measured while other messages were queued */
+	bool both;        /* both directions were measured at once */
+	bool roce;        /* RDMA over Ethernet */
+	bool counts;      /* retransmits_count is stated */
+	double total_Bps; /* goodput over the whole test */
+	double moved_B, retransmits_count;
+	double rtt_s; /* TCP's round trip */
+	double mtu_B;
+	double middle_s;               /* median, if the log has only a summary */
+	double sent_count, lost_count; /* packets of ping */
+};
+
 struct import_point {
 	const char *test, *words; /* for example "collective=all_reduce library=nccl" */
 	struct {
@@ -39,6 +54,8 @@ struct import_point {
 	size_t pass;      /* number of earlier occurrences, set by import_read() */
 	int line;
 	bool held_out; /* judges the fit */
+	const char *path;
+	struct import_link link;
 	VEC(double) samples;
 };
 
@@ -59,6 +76,7 @@ struct importing {
 	int lines_before;       /* lines before the JSON */
 	const char *tool, *gpu; /* gpu is NULL if the log has none */
 	const char *only_gpu;   /* --gpu; NULL: not given */
+	const char *link;       /* --link; NULL: not given */
 	size_t pass_count;
 	VEC(struct import_point) points;
 	VEC(struct import_skip) skips;
@@ -69,8 +87,8 @@ struct imported {
 	void (*write)(FILE *out, const void *ctx);
 	const void *ctx;
 	const char *summary; /* summary of the content, for the user */
-	/* Set by the caller before the first file: --gpu, or NULL. */
-	const char *only_gpu;
+	/* Set by the caller before the first file: --gpu and --link, or NULL. */
+	const char *only_gpu, *link;
 	struct importing *log; /* of earlier files, which the next one joins; at first NULL */
 	/* Set by the caller: is told how much of a large file has been read; may be NULL. */
 	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
@@ -108,6 +126,10 @@ bool import_read(struct arena *arena, struct diag *diag, const struct importer *
 /* The same for importers with `calls`. */
 bool import_calls(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		  const char *path, struct imported *imported);
+
+/* Writes a profile with the parameters of the link that importing->link names, as the points show
+ * it. Returns false after errors, which are in diag. */
+bool import_link_done(struct importing *importing, struct imported *imported);
 
 /* ---- for the readers ---- */
 

@@ -23,6 +23,8 @@ static const double MICROS = 1e6 /* microseconds per second */, MEBI = 1048576, 
 struct perftest_table {
 	size_t columns, result; /* columns 0: no heading */
 	bool latency;
+	double mtu_B; /* of the packets; 0: not stated */
+	bool roce;
 	bool loose; /* a line of dashes followed: the table ended, or the server's began */
 	double scale;
 };
@@ -43,7 +45,7 @@ static void take_heading(struct importing *importing, const char *line,
 {
 	size_t count = import_words(importing, line), best = RESULTS;
 	const char *const *words = importing->words;
-	*table = (struct perftest_table){0};
+	*table = (struct perftest_table){.mtu_B = table->mtu_B, .roce = table->roce};
 	for (size_t i = 0; i < count; i++) {
 		if (words[i][0] != '#' && !strchr(words[i], '[') && strcmp(words[i], "tps") != 0)
 			continue;
@@ -100,6 +102,7 @@ static void take_row(struct importing *importing, const char *line,
 			     arena_printf(importing->arena, "what=%s verb=%s",
 					  table->latency ? "latency" : "rate", verb));
 	point->unit = table->latency ? "s" : "B/s";
+	point->link = (struct import_link){.mtu_B = table->mtu_B, .roce = table->roce};
 	import_at(importing, point, "size_B", size_B);
 	import_sample(importing, point, table->latency ? value / MICROS : value * table->scale);
 }
@@ -115,6 +118,10 @@ static void read_log(struct importing *importing)
 		if (found && strstr(line, "Bidirectional"))
 			import_error(importing,
 				     "the log has the sum of both directions (measure without -b)");
+		else if (strncmp(line, "Link type", 9) == 0)
+			table.roce = strstr(line, "Ethernet");
+		else if (sscanf(line, "Mtu : %lf", &table.mtu_B) == 1)
+			continue;
 		else if (strncmp(line, "#bytes", 6) == 0)
 			take_heading(importing, line, &table);
 		else if (table.columns && *line >= '0' && *line <= '9')

@@ -30,12 +30,36 @@ static struct import_point *take_parameters(struct importing *importing, const c
 	return point;
 }
 
+/* Reads the summary that the program prints, half round trips in microseconds, for `import log
+ * --link`. Of a test under load, only the minimum is free of queueing. */
+static void take_printed(struct importing *importing, const char *line, bool *loaded, double *half)
+{
+	double sent, received, least;
+	const char *found = strstr(line, "SentMessages=");
+	if (found && sscanf(found, "SentMessages=%lf; ReceivedMessages=%lf", &sent, &received) == 2)
+		*loaded = sent > 2 * received;
+	if ((found = strstr(line, "percentile 50.000 =")))
+		sscanf(found, "percentile 50.000 = %lf", half);
+	found = strstr(line, "<MIN> observation =");
+	if (!found || sscanf(found, "<MIN> observation = %lf", &least) != 1)
+		return;
+	struct import_point *point = import_point(importing, "tcp", "what=roundtrip nagle=off");
+	import_sample(importing, point, 2 * least / 1e6);
+	point->link.loaded = *loaded;
+	point->link.middle_s = 2 * *half / 1e6;
+}
+
 static void read_log(struct importing *importing)
 {
 	const char *line;
 	struct import_point *point = NULL;
+	bool loaded = false, full = false;
+	double half = 0;
 	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines))) {
 		double sent_s, received_s;
+		full = full || strstr(line, PARAMETERS);
+		if (importing->link && !full)
+			take_printed(importing, line, &loaded, &half);
 		if (strstr(line, PARAMETERS))
 			point = take_parameters(importing, line);
 		else if (!point || sscanf(line, "%*u, %lf, %lf,", &sent_s, &received_s) != 2)
@@ -50,7 +74,7 @@ static void read_log(struct importing *importing)
 const struct importer import_sockperf = {
 	.name = "sockperf",
 	.help = "full log of sockperf ping-pong over TCP",
-	.marks = {"test was performed using the following parameters"},
+	.marks = {"test was performed using the following parameters", "sockperf: "},
 	.expected = "expected the file of `sockperf ping-pong --tcp --full-log FILE`, with "
 		    "'test was performed using ...' and 'packet, txTime(sec), ...'",
 	.log = read_log,

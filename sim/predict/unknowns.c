@@ -184,6 +184,10 @@ static double value_of(struct draw *draw, size_t index)
 	const struct cfg_param *param = draw->unknowns->items[index].params[0];
 	const struct param_row *row = param->row;
 	double part = draw->parts[index], end = part < 0 ? param->low : param->high;
+	if (param->prior == PRIOR_UNSEEN) { /* |N(0, scale)|, increasing with the point */
+		double q = num_normal(part * num_normal_quantile(0.95));
+		return fmin(num_normal_quantile((1 + q) / 2) * row->scale, row->max);
+	}
 	if (isfinite(param_distance(row, param->value, end)))
 		return param_moved(row, param->value, move_of(draw, index));
 	double value = param->value + fabs(part) * (end - param->value);

@@ -7,8 +7,6 @@
 #include "sim/base/diag.h"
 #include "sim/transport/transport.h"
 
-/* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
-#define HEADER_B 52.0
 /* Memory of a received packet: 2048 and the struct sk_buff (Linux sock.h: TCP_SKB_MIN_TRUESIZE). */
 #define PACKET_MEMORY_B 2304.0
 /* Linux's loopback device, also used for routes without packets. */
@@ -97,7 +95,7 @@ static void direction_init(struct tcp_connection *connection, int index)
 	const struct path *path = &direction->path;
 	direction->connection = connection;
 	direction->index = index;
-	direction->header_B = HEADER_B + params->encapsulation_B;
+	direction->header_B = TCP_HEADER_B + params->encapsulation_B;
 	double mtu_B = path->route->mtu_B > 0 ? path->route->mtu_B : LOOPBACK_MTU_B;
 	direction->mss_B = fmax(mtu_B - direction->header_B, 1);
 	direction->piece_B =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TCP simulated by messages, not by packets; docs/models/tcp.md describes the model.
  *
- * Private to the tcp_*.c files, except struct tcp_params. The files are:
+ * Private to the tcp_*.c files, except struct tcp_params, TCP_HEADER_B and tcp_loss_rate, which the
+ * importer of links uses. The files are:
  *   tcp.c        parameters, creating a connection, sending, delivery, failure
  *   tcp_open.c   SYN and SYN-ACK
  *   tcp_flow.c   the queue of writes of one direction: when the next one starts,
@@ -166,6 +167,9 @@ void tcp_written(void *ctx, uint64_t arg); /* ctx is a write whose socket call i
 /* Starts all writes that may leave. It must be the last action of an event. */
 void tcp_pump(struct tcp_direction *direction);
 
+/* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
+#define TCP_HEADER_B 52.0
+
 /* ---- tcp_rate.c ---- */
 void tcp_window_init(struct tcp_direction *direction);
 /* Returns true if the window lets the write start; otherwise it pumps when it may. Decides whether
@@ -178,9 +182,8 @@ void tcp_growth_start(struct tcp_direction *direction);
 void tcp_window_sent(struct tcp_direction *direction, const struct tcp_write *write);
 void tcp_window_fast_retransmit(struct tcp_direction *direction);
 void tcp_window_timeout(struct tcp_direction *direction);
-/* Returns the bandwidth of one stream at loss p (Padhye et al. 1998, below it Mathis et al. 1997).
- */
-/* exported: tests derive it by hand */
+/* Returns the bandwidth of one stream at loss p: Mathis et al. 1997, and Padhye et al. 1998 for
+ * timeouts, which follow the loss of a retransmission. */
 double tcp_loss_rate(double mss_B, double rtt_s, double rto_s, double p);
 
 /* ---- tcp_loss.c ---- */

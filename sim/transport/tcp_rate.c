@@ -148,9 +148,10 @@ void tcp_window_sent(struct tcp_direction *direction, const struct tcp_write *wr
 
 double tcp_loss_rate(double mss_B, double rtt_s, double rto_s, double p)
 {
-	/* b = 1: every segment is acknowledged. */
+	/* b = 1: every segment is acknowledged. The first p is the loss of a retransmission: with
+	 * selective acknowledgements only that needs the timer (docs/models/tcp.md). */
 	double fast_s = rtt_s * sqrt(2 * p / 3);
-	double timeouts_s = rto_s * fmin(1, 3 * sqrt(3 * p / 8)) * p * (1 + 32 * p * p);
+	double timeouts_s = p * rto_s * fmin(1, 3 * sqrt(3 * p / 8)) * p * (1 + 32 * p * p);
 	return mss_B / (fast_s + timeouts_s);
 }
 

@@ -78,9 +78,14 @@ static int run(const struct command *command)
 		return command_stop(
 			EXIT_USAGE, "import: %s",
 			registry_unknown(command->arena, &importer_registry, kind, NULL));
+	if (command->link && importer != &import_log)
+		return command_stop(EXIT_USAGE,
+				    "import: --link belongs to `import log` (write import log "
+				    "FILE... --link %s)",
+				    command->link);
 	if (importer->files) {
 		struct diag *diag = diag_new(command->arena);
-		struct imported imported = {0};
+		struct imported imported = {.link = command->link};
 		if (!importer->files(command->arena, diag, command->words + 1,
 				     command->word_count - 1, &imported))
 			return command_failed(diag, NULL);
@@ -118,13 +123,14 @@ const struct verb verb_import = {
 		"  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
 		"  farwire import kineto rank0.json rank1.json -o job.jsonl  # one file a rank\n"
 		"  farwire import log all_reduce.log -o x.jsonl   # nccl-tests, iperf3 ...\n"
+		"  farwire import log iperf.json ping.txt --link wire -o link.cfg  # a profile\n"
 		"  farwire import model config.json -o net.cfg\n"
 		"  farwire import plan train.sh -o case.cfg\n"
 		"  farwire import topology topo.txt -o machine.cfg  # nvidia-smi topo -m\n"
 		"  farwire import kernels gemm.csv attention.tsv --gpu h100-sxm5 -o x.jsonl\n"
 		"  farwire fit x.jsonl -o x.cfg\n"
 		"  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
-	.options = "gpu output quiet",
+	.options = "gpu link output quiet",
 	.words_min = 2,
 	.run = run,
 };

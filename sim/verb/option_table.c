@@ -124,6 +124,9 @@ static const struct option options[] = {
 		 "them; by default 5 % for a system with a fit of its own, and 12 % for others"},
 	{OPTION_TEXT, .name = "gpu", .value = "NAME|NAME=GPU", FIELD(gpu),
 	 .help = "GPU whose rows are imported; NAME=GPU names its file, as in h100_sxm=h100-sxm5"},
+	{OPTION_TEXT, .name = "link", .value = "NAME", FIELD(link),
+	 .help = "link of a topology that the logs measured: writes a profile with its bandwidth, "
+		 "latency and loss instead of samples"},
 	{OPTION_OFF, .name = "quick", FIELD(full),
 	 .help = "measures three passes over some points in one or two minutes (the default)"},
 	{OPTION_ON, .name = "full", FIELD(full),

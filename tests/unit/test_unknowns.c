@@ -104,6 +104,37 @@ static void prior_interval_has_the_factor_of_its_class(void)
 	arena_free(f.arena);
 }
 
+static double unseen_value(struct fixture *f, const char *prefix, const char *text)
+{
+	static const struct param_row unseen_rows[] = {
+		COST_UNSEEN(2e-6, struct thing, floor_s, QUANTITY_TIME, 0, 10, "0 s", "",
+			    "assumption: z"),
+	};
+	static const struct param_table unseen = PARAM_TABLE("unseen", struct thing, unseen_rows);
+	struct thing thing = {.floor_s = -1};
+	const struct cfg_node *node = text ? cfg_read_text(f->arena, f->diag, "file", text) : NULL;
+	CHECK(cfg_params(f->resolution, f->arena, f->diag, node, prefix, prefix, &unseen, NULL, 0,
+			 &thing));
+	return thing.floor_s;
+}
+
+/* With the scale 2 us, the quantiles of |N(0, 2 us)| are 0.0627, 0.6745 and 1.960 times 2 us. The
+ * prediction without draws has 0. A 0 in a file or of --set is a statement, so it stays. */
+static void unseen_cost_is_half_normal_unless_somebody_writes_it(void)
+{
+	struct fixture f = begin();
+	cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, "set.floor=0 s");
+	CHECK(unseen_value(&f, "default", NULL) == 0);
+	CHECK(unseen_value(&f, "file", "floor = \"0 s\";") == 0);
+	CHECK(unseen_value(&f, "set", NULL) == 0);
+	draw(&f);
+	CHECK(f.unknowns.count == 1);
+	CHECK(!drawn(&f, "file.floor") && !drawn(&f, "set.floor"));
+	check_points(&f, "default.floor", 0.1254e-6, 1.349e-6, 3.920e-6);
+	CHECK_NEAR(cfg_param_find(f.resolution, "default.floor")->high, 3.920e-6, 1e-3);
+	arena_free(f.arena);
+}
+
 static void interval_in_a_file_overrides_the_prior(void)
 {
 	struct fixture f = begin();
@@ -375,6 +406,7 @@ static void malformed_intervals_are_refused(void)
 
 static const struct test tests[] = {
 	TEST(prior_interval_has_the_factor_of_its_class),
+	TEST(unseen_cost_is_half_normal_unless_somebody_writes_it),
 	TEST(interval_in_a_file_overrides_the_prior),
 	TEST(values_of_set_are_exact),
 	TEST(values_from_one_place_are_drawn_once),
