@@ -11,6 +11,7 @@
 
 enum category { /* of a piece of work */
 		CATEGORY_CALL,
+		CATEGORY_LIBRARY, /* a call of cuBLAS or cuDNN, which contains CUDA calls */
 		CATEGORY_KERNEL,
 		CATEGORY_COPY,
 		CATEGORY_MEMSET,
@@ -52,6 +53,7 @@ struct profile_counts {
 	size_t collectives;         /* collectives and messages with their bytes and group */
 	size_t unknown_collectives; /* kernels of NCCL whose bytes or group the trace lacks */
 	size_t orphans;             /* pieces of GPU work whose calls are not in the trace */
+	const char *note;           /* what the reader assumed, for the user; NULL: nothing */
 	size_t looks; /* comparisons during searches of calls and marks; tests check this number */
 };
 

@@ -37,6 +37,8 @@ trace_reader kineto_read;
  * order of process numbers. These tables are used, if they exist:
  *
  *   - CUPTI_ACTIVITY_KIND_RUNTIME: CUDA calls;
+ *   - CUBLAS_EVENTS and CUDNN_EVENTS: calls of libraries, if nsys traced them (--trace=cublas,cudnn).
+ *     The CUDA calls inside them belong to them;
  *   - CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY and _MEMSET: work of the GPU;
  *   - CUPTI_ACTIVITY_KIND_SYNCHRONIZATION and _CUDA_EVENT: events and streams of calls;
  *   - NVTX_EVENTS: texts such as "step 3", "iteration 3" or "ProfilerStep#3" are steps.
@@ -44,6 +46,15 @@ trace_reader kineto_read;
  * nsys does not write the bytes of collectives, so NCCL's kernels take their recorded time. The
  * database is read from path, not from in. */
 trace_reader nsys_read;
+
+/* Reads a log of calls, one line each, with their times and bytes (api_log.c). */
+trace_reader api_log_read;
+
+/* Reads the statistics of Lupine's calls, one line for each function (lupine.c). paths are the
+ * statistics, and headers with the numbers of functions, in any order. */
+const struct recorded_calls *lupine_read(struct arena *arena, struct diag *diag,
+					 const char *const *paths, size_t count,
+					 struct profile_counts *counts);
 
 /* Reads an execution trace of Chakra (the .et file of one rank) as a recorded program.
  *
