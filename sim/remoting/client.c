@@ -453,6 +453,7 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		return;
 	}
 	client->counters.calls_count[call->class]++;
+	client->counters.answered_count += call->answered;
 	bool fetches = is_download(call) && !call->answered;
 	call->holds = fetches ? 3 : 2; /* the caller, the server and the delivery of the bytes */
 	work_s += params->marshal_byte_spB * (double)cuda->arguments_B;

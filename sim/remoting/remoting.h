@@ -92,6 +92,7 @@ void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint6
 
 struct remote_counters {
 	uint64_t calls_count[CLASS_COUNT];
+	uint64_t answered_count; /* calls whose caller waited for an answer of the server */
 	uint64_t messages_count;
 	double waited_s; /* time that callers waited in sync, draining and poll calls */
 	double sent_B, received_B;

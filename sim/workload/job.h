@@ -53,6 +53,15 @@ struct rank_times {
 	int64_t ps[GPU_TIME_COUNT];
 };
 
+/* What a step forwards, and the route that it takes. */
+struct forwarded_step {
+	double answered_count; /* calls whose caller waits for an answer */
+	double sent_count;     /* other calls that are sent */
+	double moved_B;        /* payload of all messages in both directions */
+	double round_trip_s;   /* latencies of the links there and back, without hosts */
+	double byte_spB;       /* of the slowest link; 0: there is no link */
+};
+
 struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;
@@ -64,8 +73,10 @@ struct job_run { /* the result of one job */
 	 * steady_count, except if a program runs further and further ahead. */
 	size_t steady_first, steady_count;
 	double steady_work;
-	/* Forwarded calls. remote covers the whole run, the next two only the window. */
+	/* Forwarded calls. remote covers the whole run, forwarded the last step of a job with one
+	 * rank, the next two only the window. */
 	struct remote_counters remote;
+	struct forwarded_step forwarded;
 	double window_stalled_s;
 	uint64_t window_timeouts_count;
 	double connect_s;
