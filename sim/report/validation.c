@@ -65,9 +65,8 @@ void validation_row(struct arena *arena, struct table *table, const struct datas
 	table_cell(table, "%s", number(arena, measure, p->value));
 	table_cell(table, "%s", interval(arena, measure, p));
 	table_cell(table, "%s", percent(arena, row->error));
-	if (dataset->pencil.asked)
-		table_cells(table, CELLS(percent(arena, row->pencil.error[BY_PENCIL]),
-					 percent(arena, row->pencil.error[BY_PENCIL_COSTS])));
+	for (enum predictor by = BY_PENCIL; dataset->pencil.asked && by < PREDICTOR_COUNT; by++)
+		table_cell(table, "%s", percent(arena, row->pencil.error[by]));
 	bottleneck_cell(table, row->prediction);
 }
 
