@@ -55,7 +55,7 @@ struct dataset_row {
 	double rounding_ratio;     /* half a unit of the last printed digit, divided by measured */
 	double native;       /* measured with the local driver, in the row's measure; NaN: none */
 	double round_trip_s; /* of the row's network, as its source states it; NaN: none */
-	double utilization_max;    /* upper bound of the mean utilisation; NaN: none */
+	double utilization_max; /* upper bound of the mean utilisation; NaN: none */
 	double linear;     /* ideal scaling of the source's own throughput on one GPU; NaN: none */
 	const char *group; /* group of rows whose errors include this row; NULL: none */
 	const char *case_path; /* a case file; NULL: only settings */
@@ -181,8 +181,8 @@ struct group_summary { /* errors of the test rows of one group */
 	const char *name;
 	struct error_summary test;
 };
-struct pencil_summary { /* errors in the rows of a group and role for which there are formulas */
-	const char *group;  /* NULL: rows of all groups */
+struct pencil_summary {    /* errors in the rows of a group and role for which there are formulas */
+	const char *group; /* NULL: rows of all groups */
 	enum row_role role;
 	struct error_summary error[PREDICTOR_COUNT], added[PREDICTOR_COUNT];
 };

@@ -31,7 +31,8 @@ static double error_of(const struct row_outcome *row, const struct selection *se
 	if (selection->by == BY_LINEAR)
 		return r->linear / r->measured - 1;
 	if (selection->pencil)
-		return (selection->added ? row->pencil.added_error : row->pencil.error)[selection->by];
+		return (selection->added ? row->pencil.added_error
+					 : row->pencil.error)[selection->by];
 	return row->error;
 }
 
@@ -129,13 +130,13 @@ static void summarize_groups(struct arena *arena, struct dataset_outcome *outcom
 			continue;
 		struct group_summary *group = &outcome->groups[outcome->group_count++];
 		group->name = row->group;
-		group->test =
-			summarize(arena, &one, 1, (struct selection){.role = ROLE_TEST, .group = row->group});
+		group->test = summarize(arena, &one, 1,
+					(struct selection){.role = ROLE_TEST, .group = row->group});
 	}
 }
 
-/* Adds the errors of the formulas in the rows of a group and role, unless there are none or they were
- * added before. */
+/* Adds the errors of the formulas in the rows of a group and role, unless there are none or they
+ * were added before. */
 static void add_pencil(struct arena *arena, struct dataset_outcome *outcome, const char *group,
 		       enum row_role role)
 {
@@ -424,7 +425,8 @@ static void sum_up(struct arena *arena, struct dataset_outcome *outcome, const c
 	}
 	outcome->fit = summarize(arena, &one, 1, (struct selection){.role = ROLE_FIT});
 	outcome->test = summarize(arena, &one, 1, (struct selection){.role = ROLE_TEST});
-	outcome->linear = summarize(arena, &one, 1, (struct selection){.role = ROLE_TEST, .by = BY_LINEAR});
+	outcome->linear =
+		summarize(arena, &one, 1, (struct selection){.role = ROLE_TEST, .by = BY_LINEAR});
 	summarize_groups(arena, outcome);
 	for (size_t i = 0; i < dataset->row_count; i++)
 		pencil_row(&dataset->pencil, data_root, options->seed, &outcome->rows[i]);

@@ -108,8 +108,8 @@ static double added_error(const struct row_outcome *row, double value)
 	enum measure measure = row->row->measure;
 	double local = measure == MEASURE_RATIO ? 1 : row->row->native;
 	double measured = as_time(measure, row->row->measured) - as_time(measure, local);
-	double predicted = as_time(measure, value) - as_time(measure, row->predicted.value) *
-							     row->prediction->ratio.value;
+	double predicted = as_time(measure, value) -
+			   as_time(measure, row->predicted.value) * row->prediction->ratio.value;
 	return measured > 0 && predicted > 0 ? predicted / measured - 1 : NAN;
 }
 
@@ -130,10 +130,10 @@ void pencil_row(const struct pencil_costs *costs, const char *data_root, uint64_
 	pencil->step = step;
 	pencil->step.round_trip_s = trip_s;
 	pencil->local_s = outcome->step_s * p->ratio.value;
-	double formula_s = pencil->local_s + step.answered_count * trip_s +
-			   step.moved_B * step.byte_spB;
-	double costs_s = step.answered_count * costs->answered_s +
-			 step.sent_count * costs->sent_s + step.moved_B * costs->byte_spB;
+	double formula_s =
+		pencil->local_s + step.answered_count * trip_s + step.moved_B * step.byte_spB;
+	double costs_s = step.answered_count * costs->answered_s + step.sent_count * costs->sent_s +
+			 step.moved_B * costs->byte_spB;
 	const double steps_s[PREDICTOR_COUNT] = {
 		[BY_FARWIRE] = outcome->step_s,
 		[BY_PENCIL] = formula_s,
@@ -141,7 +141,8 @@ void pencil_row(const struct pencil_costs *costs, const char *data_root, uint64_
 	};
 	for (int i = 0; i < PREDICTOR_COUNT; i++) {
 		double longer = steps_s[i] / outcome->step_s;
-		double value = outcome->predicted.value * (is_time(row->measure) ? longer : 1 / longer);
+		double value =
+			outcome->predicted.value * (is_time(row->measure) ? longer : 1 / longer);
 		pencil->predicted[i] = value;
 		pencil->error[i] = value / row->measured - 1;
 		pencil->added_error[i] = added_error(outcome, value);

@@ -20,7 +20,7 @@ struct dataset_reader;
 struct dataset_row;
 struct row_outcome;
 
-/* Who predicts a row. The errors of ideal scaling are only summed up. */
+/* A predictor of rows: farwire, or a formula. The errors of ideal scaling are only summed up. */
 enum predictor {
 	BY_FARWIRE,
 	BY_PENCIL,
@@ -35,8 +35,8 @@ struct pencil_costs {
 	double answered_s, sent_s, byte_spB;
 };
 
-/* The numbers of the formulas for a row, and what they predict. The arrays are NaN if the row has no
- * measured number or its case forwards no calls. */
+/* The numbers of the formulas for a row, and what they predict. The arrays are NaN if the row has
+ * no measured number or its case forwards no calls. */
 struct pencil {
 	struct forwarded_step step;
 	double local_s;                      /* step of the same program with the local driver */

@@ -48,7 +48,8 @@ static void bottleneck_cell(struct table *table, const struct prediction *p)
 
 const char *validation_heads(struct arena *arena, const struct dataset *dataset)
 {
-	return arena_printf(arena, "row|role|%smeasured>|predicted>|90 %% interval>|error>|%sbottleneck",
+	return arena_printf(arena,
+			    "row|role|%smeasured>|predicted>|90 %% interval>|error>|%sbottleneck",
 			    dataset->mixed ? "quantity|" : "",
 			    dataset->pencil.asked ? "formula>|with costs>|" : "");
 }
@@ -120,7 +121,8 @@ void pencil_lines(struct arena *arena, struct table *table, const struct dataset
 	for (size_t i = 0; i < outcome->pencil_count; i++) {
 		const struct pencil_summary *sum = &outcome->pencils[i];
 		enum predictor least = BY_FARWIRE;
-		table_cells(table, CELLS(sum->group ? sum->group : "all", row_role_name(sum->role)));
+		table_cells(table,
+			    CELLS(sum->group ? sum->group : "all", row_role_name(sum->role)));
 		table_cell(table, "%zu", sum->error[BY_FARWIRE].count);
 		for (enum predictor by = 0; by < PREDICTOR_COUNT; by++) {
 			table_cell(table, "%s", mean_error(arena, &sum->error[by]));

@@ -18,8 +18,8 @@ const char *validation_heads(struct arena *arena, const struct dataset *dataset)
 void validation_row(struct arena *arena, struct table *table, const struct dataset *dataset,
 		    const struct row_outcome *row);
 
-/* The titles of the table of errors of farwire and of the formulas of sim/analysis/pencil.h by group
- * and role, and its rows. */
+/* The titles of the table of errors of farwire and of the formulas of sim/analysis/pencil.h by
+ * group and role, and its rows. */
 #define PENCIL_CAPTION                                                                             \
 	"Geometric mean errors of farwire and of formulas without a simulation: of the number, "   \
 	"and of the time that is added to the local step."

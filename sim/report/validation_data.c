@@ -215,11 +215,16 @@ void validation_json(FILE *out, const struct validation *v, bool pretty)
 void validation_csv(FILE *out, const struct validation *v)
 {
 	static const struct result_column columns[] = {
-		{.name = "dataset", .text = true},       {.name = "row", .text = true},
-		{.name = "role", .text = true},          {.name = "measured"},
-		{.name = "predicted", .interval = true}, {.name = "error"},
-		{.name = "verdict", .text = true},       {.name = "quantity", .text = true},
-		{.name = "unit", .text = true},          {.name = "formula_error"},
+		{.name = "dataset", .text = true},
+		{.name = "row", .text = true},
+		{.name = "role", .text = true},
+		{.name = "measured"},
+		{.name = "predicted", .interval = true},
+		{.name = "error"},
+		{.name = "verdict", .text = true},
+		{.name = "quantity", .text = true},
+		{.name = "unit", .text = true},
+		{.name = "formula_error"},
 		{.name = "with_costs_error"},
 	};
 	struct result_table *table = result_table_new(v->arena, "validation", "Validation", columns,
@@ -240,7 +245,8 @@ void validation_csv(FILE *out, const struct validation *v)
 			cell[7].text = measures[row->row->measure].name;
 			cell[8].text = measures[row->row->measure].unit;
 			bool pencil = v->outcomes[i]->dataset->pencil.asked;
-			cell[9].number = estimate_exact(pencil ? row->pencil.error[BY_PENCIL] : NAN);
+			cell[9].number =
+				estimate_exact(pencil ? row->pencil.error[BY_PENCIL] : NAN);
 			cell[10].number =
 				estimate_exact(pencil ? row->pencil.error[BY_PENCIL_COSTS] : NAN);
 		}

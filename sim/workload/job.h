@@ -53,15 +53,6 @@ struct rank_times {
 	int64_t ps[GPU_TIME_COUNT];
 };
 
-/* What a step forwards, and the route that it takes. */
-struct forwarded_step {
-	double answered_count; /* calls whose caller waits for an answer */
-	double sent_count;     /* other calls that are sent */
-	double moved_B;        /* payload of all messages in both directions */
-	double round_trip_s;   /* latencies of the links there and back, without hosts */
-	double byte_spB;       /* of the slowest link; 0: there is no link */
-};
-
 struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;

@@ -35,9 +35,9 @@ struct program_job {
 	struct program_place *ranks;
 	struct group *group; /* NULL: no collectives and messages */
 	struct device *devices;
-	size_t device_count;     /* number of devices of all ranks */
-	size_t connecting_count; /* devices whose connections are not open yet */
-	struct remote_counters ends[2]; /* at the ends of the last two steps of a single rank */
+	size_t device_count;            /* number of devices of all ranks */
+	size_t connecting_count;        /* devices whose connections are not open yet */
+	struct remote_counters ends[2]; /* at the ends of a single rank's last two steps */
 };
 
 static struct program_job *program_job(const struct job *job)
@@ -57,6 +57,7 @@ static struct remote_counters counters_of(const struct program_job *p)
 		for (int k = 0; k < CLASS_COUNT; k++)
 			sum.calls_count[k] += one.calls_count[k];
 		sum.answered_count += one.answered_count;
+		sum.sent_count += one.sent_count;
 		sum.messages_count += one.messages_count;
 		sum.waited_s += one.waited_s;
 		sum.sent_B += one.sent_B;
@@ -162,35 +163,13 @@ static const struct rank_times *read_times(const struct program_job *p)
 	return all;
 }
 
-/* Returns the calls of the last step, and the route to the first GPU. */
-static struct forwarded_step last_step(const struct program_job *p)
-{
-	const struct remote_counters *before = &p->ends[0], *after = &p->ends[1];
-	const struct program_rank *place = p->ranks[0].place;
-	const struct route *route =
-		fabric_route(p->spec.comm.fabric, guest_node(place->guest),
-			     guest_node(place->gpus[0].server), TRAFFIC_ANY);
-	uint64_t calls_count = 0;
-	for (int k = 0; k < CLASS_COUNT; k++)
-		if (k != CLASS_LOCAL)
-			calls_count += after->calls_count[k] - before->calls_count[k];
-	double answered_count = (double)(after->answered_count - before->answered_count);
-	return (struct forwarded_step){
-		.answered_count = answered_count,
-		.sent_count = (double)calls_count - answered_count,
-		.moved_B = after->sent_B - before->sent_B + after->received_B - before->received_B,
-		.round_trip_s = route ? 2 * route->latency_s : 0,
-		.byte_spB = route ? route_least_spB(p->spec.comm.fabric, route) : 0,
-	};
-}
-
 static void read_job(struct job *job)
 {
 	struct program_job *p = program_job(job);
 	struct job_run *run = job->run;
 	run->remote = counters_of(p);
 	if (p->spec.rank_count == 1 && p->device_count > 0 && p->devices[0].remote)
-		run->forwarded = last_step(p);
+		run->forwarded = remote_step(p->devices[0].remote, &p->ends[0], &p->ends[1]);
 	for (size_t i = 0; i < p->device_count; i++) {
 		const struct device *device = &p->devices[i];
 		if (!device->remote)
