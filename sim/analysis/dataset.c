@@ -166,7 +166,8 @@ static void read_dataset(struct dataset_reader *r)
 		"columns", "utilization",  "dimensions", "utilization_slack",
 		"claims",  "skip",         "beside",     "wide",
 		"group",   "also",         "linear",     "case",
-		"draws",   "value_if_any", "slow",
+		"draws",   "value_if_any", "slow",       "native",
+		"pencil",
 	};
 	struct dataset *dataset = r->dataset;
 	cfg_only(r->diag, r->node, known, sizeof known / sizeof known[0]);
@@ -179,6 +180,7 @@ static void read_dataset(struct dataset_reader *r)
 	const struct cfg_node *slow_node = cfg_child(r->node, "slow");
 	if (slow_node && !cfg_bool(slow_node, &dataset->slow))
 		diag_error(r->diag, cfg_origin(slow_node), "dataset: slow must be true or false");
+	pencil_read_costs(r);
 	dataset->name = dataset_need(r, r->node, "name");
 	dataset->title = dataset_need(r, r->node, "title");
 	const char *table = dataset_text(r->node, "table");

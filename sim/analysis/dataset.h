@@ -14,6 +14,7 @@
 #pragma once
 
 #include "sim/analysis/analysis.h"
+#include "sim/analysis/pencil.h"
 #include "sim/scenario/evidence.h"
 
 enum row_role { ROLE_FIT, ROLE_TEST, ROLE_REPORT };
@@ -52,7 +53,9 @@ struct dataset_row {
 	const char *measured_text; /* "1.01..1.08" of report rows; NULL: a number */
 	const char *failure;       /* "FAIL:connection_timeout", or NULL */
 	double rounding_ratio;     /* half a unit of the last printed digit, divided by measured */
-	double utilization_max;    /* upper bound of the mean utilisation; NaN: none */
+	double native;       /* measured with the local driver, in the row's measure; NaN: none */
+	double round_trip_s; /* of the row's network, as its source states it; NaN: none */
+	double utilization_max; /* upper bound of the mean utilisation; NaN: none */
 	double linear;     /* ideal scaling of the source's own throughput on one GPU; NaN: none */
 	const char *group; /* group of rows whose errors include this row; NULL: none */
 	const char *case_path; /* a case file; NULL: only settings */
@@ -123,6 +126,7 @@ struct dataset {
 	bool what_if;         /* a grid without measurements: predictions only */
 	bool slow;            /* its rows take so long that the model errors and
 				 --leave-out-systems leave it out */
+	struct pencil_costs pencil;
 	size_t draws; /* number of draws unless the user gives one; SIZE_MAX: not in the file */
 	const struct dataset_row *rows;
 	size_t row_count;
@@ -153,6 +157,7 @@ struct row_outcome {
 	const struct prediction *reference; /* only for a gain; otherwise NULL */
 	double error;                       /* predicted / measured - 1; NaN for failures */
 	bool agrees; /* for failures: prediction and measurement both failed */
+	struct pencil pencil;
 };
 struct claim_outcome {
 	const struct claim *claim;
@@ -176,6 +181,11 @@ struct group_summary { /* errors of the test rows of one group */
 	const char *name;
 	struct error_summary test;
 };
+struct pencil_summary {    /* errors in the rows of a group and role for which there are formulas */
+	const char *group; /* NULL: rows of all groups */
+	enum row_role role;
+	struct error_summary error[PREDICTOR_COUNT], added[PREDICTOR_COUNT];
+};
 struct dataset_outcome {
 	const struct dataset *dataset;
 	struct row_outcome *rows;
@@ -186,6 +196,8 @@ struct dataset_outcome {
 		linear; /* errors of ideal scaling on the same test rows; count 0: none */
 	struct group_summary *groups;
 	size_t group_count;
+	struct pencil_summary *pencils; /* by group and role, then all groups by role */
+	size_t pencil_count;
 	size_t verdict_count, verdict_agree_count; /* rows that failed, measured or predicted, and
 						      those of them that agree */
 	const struct cfg_param **fitted; /* parameters with status "fitted"; each value once */

@@ -301,6 +301,7 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 	if (!quantity)
 		return;
 	out->measure = dataset_measure(r, quantity, "quantity", MEASURE_THROUGHPUT);
+	pencil_read_row(r, m->line, scale_of(r, quantity, out->measure), out);
 	if (strncmp(cell, "FAIL", 4) == 0) {
 		out->failure = cell;
 	} else if (number_parse(cell, &value) && value > 0) {

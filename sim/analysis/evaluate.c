@@ -17,7 +17,9 @@
 struct selection {
 	enum row_role role;
 	const char *group; /* NULL: rows of all groups */
-	bool linear;       /* errors of ideal scaling instead of those of the prediction */
+	enum predictor by; /* whose errors */
+	bool pencil;       /* only rows that have formulas */
+	bool added;        /* errors of the added time */
 };
 
 static double error_of(const struct row_outcome *row, const struct selection *selection)
@@ -26,7 +28,12 @@ static double error_of(const struct row_outcome *row, const struct selection *se
 	if (r->role != selection->role ||
 	    (selection->group && strcmp(selection->group, r->group) != 0))
 		return NAN;
-	return selection->linear ? r->linear / r->measured - 1 : row->error;
+	if (selection->by == BY_LINEAR)
+		return r->linear / r->measured - 1;
+	if (selection->pencil)
+		return (selection->added ? row->pencil.added_error
+					 : row->pencil.error)[selection->by];
+	return row->error;
 }
 
 /* Returns the interval score of a row, relative to the measured value: the width of the interval
@@ -93,7 +100,7 @@ static struct error_summary summarize(struct arena *arena,
 	s.summary.mean_abs = s.sum / n;
 	s.summary.max_abs = s.most;
 	s.summary.geomean_abs = expm1(s.logs / n);
-	if (s.drawn && !selection.linear) {
+	if (s.drawn && selection.by == BY_FARWIRE) {
 		s.summary.coverage = s.covered / n;
 		s.summary.median_half_width = num_quantile(s.half_widths, s.summary.count, 0.5);
 		s.summary.interval_score = s.score / n;
@@ -105,7 +112,7 @@ struct error_summary datasets_summary(struct arena *arena,
 				      const struct dataset_outcome *const *outcomes, size_t count,
 				      enum row_role role)
 {
-	return summarize(arena, outcomes, count, (struct selection){role, NULL, false});
+	return summarize(arena, outcomes, count, (struct selection){.role = role});
 }
 
 /* Summarizes test rows by group, in order of the groups' first rows. */
@@ -123,9 +130,45 @@ static void summarize_groups(struct arena *arena, struct dataset_outcome *outcom
 			continue;
 		struct group_summary *group = &outcome->groups[outcome->group_count++];
 		group->name = row->group;
-		group->test =
-			summarize(arena, &one, 1, (struct selection){ROLE_TEST, row->group, false});
+		group->test = summarize(arena, &one, 1,
+					(struct selection){.role = ROLE_TEST, .group = row->group});
 	}
+}
+
+/* Adds the errors of the formulas in the rows of a group and role, unless there are none or they
+ * were added before. */
+static void add_pencil(struct arena *arena, struct dataset_outcome *outcome, const char *group,
+		       enum row_role role)
+{
+	const struct dataset_outcome *one = outcome;
+	for (size_t i = 0; i < outcome->pencil_count; i++)
+		if (outcome->pencils[i].role == role && group && outcome->pencils[i].group &&
+		    strcmp(outcome->pencils[i].group, group) == 0)
+			return;
+	struct pencil_summary sum = {.group = group, .role = role};
+	for (enum predictor by = 0; by < PREDICTOR_COUNT; by++) {
+		struct selection selection = {role, group, by, true, false};
+		sum.error[by] = summarize(arena, &one, 1, selection);
+		selection.added = true;
+		sum.added[by] = summarize(arena, &one, 1, selection);
+	}
+	if (sum.error[BY_PENCIL].count > 0)
+		outcome->pencils[outcome->pencil_count++] = sum;
+}
+
+static void summarize_pencils(struct arena *arena, struct dataset_outcome *outcome)
+{
+	size_t count = outcome->dataset->row_count;
+	if (!outcome->dataset->pencil.asked)
+		return;
+	outcome->pencils = ARENA_ARRAY(arena, count + 2, struct pencil_summary);
+	for (size_t i = 0; i < count; i++) {
+		const struct dataset_row *row = outcome->rows[i].row;
+		if (row->group && row->role != ROLE_REPORT)
+			add_pencil(arena, outcome, row->group, row->role);
+	}
+	add_pencil(arena, outcome, NULL, ROLE_FIT);
+	add_pencil(arena, outcome, NULL, ROLE_TEST);
 }
 
 /* Returns true if two fitted parameters are the same number. Two profiles may have different
@@ -367,7 +410,8 @@ static bool predict_rows(struct arena *arena, struct diag *diag, const struct da
 	return true;
 }
 
-static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
+static void sum_up(struct arena *arena, struct dataset_outcome *outcome, const char *data_root,
+		   const struct predict_options *options)
 {
 	const struct dataset_outcome *one = outcome;
 	const struct dataset *dataset = outcome->dataset;
@@ -379,10 +423,14 @@ static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
 							   !outcome->rows[i].prediction->ok);
 		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
 	}
-	outcome->fit = summarize(arena, &one, 1, (struct selection){ROLE_FIT, NULL, false});
-	outcome->test = summarize(arena, &one, 1, (struct selection){ROLE_TEST, NULL, false});
-	outcome->linear = summarize(arena, &one, 1, (struct selection){ROLE_TEST, NULL, true});
+	outcome->fit = summarize(arena, &one, 1, (struct selection){.role = ROLE_FIT});
+	outcome->test = summarize(arena, &one, 1, (struct selection){.role = ROLE_TEST});
+	outcome->linear =
+		summarize(arena, &one, 1, (struct selection){.role = ROLE_TEST, .by = BY_LINEAR});
 	summarize_groups(arena, outcome);
+	for (size_t i = 0; i < dataset->row_count; i++)
+		pencil_row(&dataset->pencil, data_root, options->seed, &outcome->rows[i]);
+	summarize_pencils(arena, outcome);
 	outcome->fitted = collect_fitted(arena, outcome, &outcome->fitted_count);
 	claims_judge(arena, dataset, outcome->rows, outcome->claims);
 	for (size_t i = 0; i < dataset->claim_count; i++)
@@ -413,7 +461,7 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 				  broken, outcome->beside[i]))
 			return NULL;
 	}
-	sum_up(arena, outcome);
+	sum_up(arena, outcome, data_root, options);
 	return outcome;
 }
 

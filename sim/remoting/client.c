@@ -592,6 +592,7 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		return;
 	}
 	client->counters.calls_count[call->class]++;
+	*(call->answered ? &client->counters.answered_count : &client->counters.sent_count) += 1;
 	bool fetches = is_download(call) && !call->answered;
 	call->holds = fetches ? 3 : 2; /* the caller, the server and the delivery of the bytes */
 	call_measure(call);
@@ -678,4 +679,20 @@ struct remote_counters remote_counters(const struct remote_client *client)
 		counters.stalled_s += wire->stalled_s;
 	}
 	return counters;
+}
+
+struct forwarded_step remote_step(const struct remote_client *client,
+				  const struct remote_counters *from,
+				  const struct remote_counters *to)
+{
+	struct fabric *fabric = client->spec.fabric;
+	const struct route *route = fabric_route(fabric, guest_node(client->spec.client),
+						 guest_node(client->spec.server), TRAFFIC_ANY);
+	return (struct forwarded_step){
+		.answered_count = to->answered_count - from->answered_count,
+		.sent_count = to->sent_count - from->sent_count,
+		.moved_B = to->sent_B - from->sent_B + to->received_B - from->received_B,
+		.round_trip_s = route ? 2 * route->latency_s : 0,
+		.byte_spB = route ? route_least_spB(fabric, route) : 0,
+	};
 }

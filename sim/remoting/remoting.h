@@ -98,6 +98,8 @@ void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint6
 
 struct remote_counters {
 	uint64_t calls_count[CLASS_COUNT];
+	/* calls whose caller waited for an answer of the server, and other calls that were sent */
+	double answered_count, sent_count;
 	uint64_t messages_count;
 	double waited_s; /* time that callers waited in sync, draining and poll calls */
 	double sent_B, received_B;
@@ -105,6 +107,18 @@ struct remote_counters {
 	double stalled_s;
 };
 struct remote_counters remote_counters(const struct remote_client *client);
+/* The forwarded calls of one step, and the route that they take. */
+struct forwarded_step {
+	double answered_count; /* calls whose caller waits for an answer */
+	double sent_count;     /* other calls that are sent */
+	double moved_B;        /* payload of all messages in both directions */
+	double round_trip_s;   /* latencies of the links there and back, without hosts */
+	double byte_spB;       /* of the slowest link; 0: there is no link */
+};
+/* Returns what a step forwarded that began with the counters `from` and ended with `to`. */
+struct forwarded_step remote_step(const struct remote_client *client,
+				  const struct remote_counters *from,
+				  const struct remote_counters *to);
 /* Reports the bytes of its messages to the fabric, once, at the end of a run. */
 void remote_account(const struct remote_client *client);
 /* Describes the work in progress: "3 calls without an answer, 2 of 17 messages not delivered". */

@@ -140,7 +140,7 @@ static void rows_of_table(const struct dataset_part *part)
 {
 	const struct dataset *dataset = part->dataset;
 	struct table *table = report_table(
-		part->report, validation_heads(dataset),
+		part->report, validation_heads(part->arena, dataset),
 		"Measured and predicted %s of each row. Source: %s.",
 		dataset->mixed ? "numbers" : measures[dataset->measure].words, dataset->source);
 	for (size_t i = 0; i < dataset->row_count; i++) {
@@ -149,6 +149,13 @@ static void rows_of_table(const struct dataset_part *part)
 		validation_row(part->arena, table, dataset, row);
 		table_tone(table, wrong ? TONE_ALARM : TONE_PLAIN);
 	}
+}
+
+static void pencil(const struct dataset_part *part)
+{
+	if (part->outcome->pencil_count > 0)
+		pencil_lines(part->arena, report_table(part->report, pencil_heads, PENCIL_CAPTION),
+			     part->outcome);
 }
 
 static bool has_intervals(const struct dataset_part *part)
@@ -357,6 +364,7 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 					     part.dataset->source));
 		else
 			rows_of_table(&part);
+		pencil(&part);
 	}
 	if (caption.draws < report->request->caption.draws)
 		report_add(report, BLOCK_TEXT, "%s",

@@ -46,11 +46,12 @@ static void bottleneck_cell(struct table *table, const struct prediction *p)
 		table_cell_failed(table, p->reason);
 }
 
-const char *validation_heads(const struct dataset *dataset)
+const char *validation_heads(struct arena *arena, const struct dataset *dataset)
 {
-	return dataset->mixed
-		       ? "row|role|quantity|measured>|predicted>|90 % interval>|error>|bottleneck"
-		       : "row|role|measured>|predicted>|90 % interval>|error>|bottleneck";
+	return arena_printf(arena,
+			    "row|role|%smeasured>|predicted>|90 %% interval>|error>|%sbottleneck",
+			    dataset->mixed ? "quantity|" : "",
+			    dataset->pencil.asked ? "formula>|with costs>|" : "");
 }
 
 void validation_row(struct arena *arena, struct table *table, const struct dataset *dataset,
@@ -65,6 +66,8 @@ void validation_row(struct arena *arena, struct table *table, const struct datas
 	table_cell(table, "%s", number(arena, measure, p->value));
 	table_cell(table, "%s", interval(arena, measure, p));
 	table_cell(table, "%s", percent(arena, row->error));
+	for (enum predictor by = BY_PENCIL; dataset->pencil.asked && by < PREDICTOR_COUNT; by++)
+		table_cell(table, "%s", percent(arena, row->pencil.error[by]));
 	bottleneck_cell(table, row->prediction);
 }
 
@@ -101,6 +104,49 @@ static void summary_lines(FILE *out, struct arena *arena, const struct dataset_o
 	summary_line(out, "ideal linear scaling on the same test rows", &outcome->linear);
 	if (outcome->draws_count == 0)
 		fprintf(out, "no intervals, because nothing was drawn (--draws 24 adds them)\n");
+}
+
+static const char *mean_error(struct arena *arena, const struct error_summary *summary)
+{
+	return summary->count ? arena_printf(arena, "%.1f %%", 100 * summary->geomean_abs) : "";
+}
+
+const char *const pencil_heads = "rows|role|count>|farwire>|formula>|with costs>|least|added time: "
+				 "farwire>|formula>|with costs>";
+
+static const char *const pencil_names[PREDICTOR_COUNT] = {"farwire", "formula", "with costs"};
+
+void pencil_lines(struct arena *arena, struct table *table, const struct dataset_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->pencil_count; i++) {
+		const struct pencil_summary *sum = &outcome->pencils[i];
+		enum predictor least = BY_FARWIRE;
+		table_cells(table,
+			    CELLS(sum->group ? sum->group : "all", row_role_name(sum->role)));
+		table_cell(table, "%zu", sum->error[BY_FARWIRE].count);
+		for (enum predictor by = 0; by < PREDICTOR_COUNT; by++) {
+			table_cell(table, "%s", mean_error(arena, &sum->error[by]));
+			if (sum->error[by].geomean_abs < sum->error[least].geomean_abs)
+				least = by;
+		}
+		table_cell(table, "%s", pencil_names[least]);
+		for (enum predictor by = 0; by < PREDICTOR_COUNT; by++)
+			table_cell(table, "%s", mean_error(arena, &sum->added[by]));
+	}
+}
+
+/* Prints the errors of farwire beside those of the formulas. */
+static void pencil_table(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+			 size_t line_width)
+{
+	if (outcome->pencil_count == 0)
+		return;
+	fprintf(out, "\n" PENCIL_CAPTION "\n");
+	struct table *table = table_new(arena);
+	table_line_width(table, line_width);
+	table_columns(table, pencil_heads);
+	pencil_lines(arena, table, outcome);
+	table_print(table, out);
 }
 
 static void claim_lines(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
@@ -169,11 +215,12 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 		dataset->mixed ? "several quantities" : measures[dataset->measure].words);
 	struct table *table = table_new(arena);
 	table_line_width(table, line_width);
-	table_columns(table, validation_heads(dataset));
+	table_columns(table, validation_heads(arena, dataset));
 	for (size_t k = 0; k < dataset->row_count; k++)
 		validation_row(arena, table, dataset, &outcome->rows[k]);
 	table_print(table, out);
 	summary_lines(out, arena, outcome);
+	pencil_table(out, arena, outcome, line_width);
 	if (outcome->verdict_count)
 		fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
 			outcome->verdict_count);

@@ -14,9 +14,17 @@ struct validation {
 };
 
 /* Returns the titles of the table of a dataset's rows, and adds a row to it. */
-const char *validation_heads(const struct dataset *dataset);
+const char *validation_heads(struct arena *arena, const struct dataset *dataset);
 void validation_row(struct arena *arena, struct table *table, const struct dataset *dataset,
 		    const struct row_outcome *row);
+
+/* The titles of the table of errors of farwire and of the formulas of sim/analysis/pencil.h by
+ * group and role, and its rows. */
+#define PENCIL_CAPTION                                                                             \
+	"Geometric mean errors of farwire and of formulas without a simulation: of the number, "   \
+	"and of the time that is added to the local step."
+extern const char *const pencil_heads;
+void pencil_lines(struct arena *arena, struct table *table, const struct dataset_outcome *outcome);
 
 /* Prints the table of one dataset with its errors, claims and fitted parameters. Tables fit into
  * line_width characters (0: any width). */

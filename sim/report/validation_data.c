@@ -29,6 +29,31 @@ static void json_measure(struct json_writer *json, const struct dataset_row *row
 	jw_text(json, "unit", measures[row->measure].unit);
 }
 
+static const char *const predictor_keys[PREDICTOR_COUNT] = {"farwire", "formula", "with_costs"};
+
+static void json_errors(struct json_writer *json, const char *key, const double *errors)
+{
+	jw_open_flat(json, key, '{');
+	for (enum predictor by = 0; by < PREDICTOR_COUNT; by++)
+		jw_real(json, predictor_keys[by], errors[by]);
+	jw_close(json);
+}
+
+static void json_pencil(struct json_writer *json, const struct pencil *pencil)
+{
+	jw_open(json, "pencil", '{');
+	jw_real(json, "local_s", pencil->local_s);
+	jw_real(json, "answered_calls", pencil->step.answered_count);
+	jw_real(json, "sent_calls", pencil->step.sent_count);
+	jw_real(json, "moved_B", pencil->step.moved_B);
+	jw_real(json, "round_trip_s", pencil->step.round_trip_s);
+	jw_real(json, "byte_s", pencil->step.byte_spB);
+	json_errors(json, "predicted", pencil->predicted);
+	json_errors(json, "error", pencil->error);
+	json_errors(json, "added_error", pencil->added_error);
+	jw_close(json);
+}
+
 static void json_rows(struct json_writer *json, const struct dataset_outcome *outcome)
 {
 	jw_open(json, "rows", '[');
@@ -46,6 +71,8 @@ static void json_rows(struct json_writer *json, const struct dataset_outcome *ou
 		jw_open_estimate(json, "predicted", row->predicted);
 		jw_close(json);
 		jw_real(json, "error", row->error);
+		if (outcome->dataset->pencil.asked)
+			json_pencil(json, &row->pencil);
 		if (row->row->failure)
 			jw_flag(json, "agrees", row->agrees);
 		jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
@@ -66,6 +93,27 @@ static void json_groups(struct json_writer *json, const struct dataset_outcome *
 	jw_open(json, "groups", '{');
 	for (size_t i = 0; i < outcome->group_count; i++)
 		json_summary(json, outcome->groups[i].name, &outcome->groups[i].test);
+	jw_close(json);
+}
+
+static void json_pencils(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	if (outcome->pencil_count == 0)
+		return;
+	jw_open(json, "pencil", '[');
+	for (size_t i = 0; i < outcome->pencil_count; i++) {
+		const struct pencil_summary *sum = &outcome->pencils[i];
+		jw_open(json, NULL, '{');
+		jw_text(json, "group", sum->group);
+		jw_text(json, "role", row_role_name(sum->role));
+		for (enum predictor by = 0; by < PREDICTOR_COUNT; by++) {
+			jw_open(json, predictor_keys[by], '{');
+			json_summary(json, "error", &sum->error[by]);
+			json_summary(json, "added_error", &sum->added[by]);
+			jw_close(json);
+		}
+		jw_close(json);
+	}
 	jw_close(json);
 }
 
@@ -143,6 +191,7 @@ void validation_json(FILE *out, const struct validation *v, bool pretty)
 		json_summary(&json, "test", &outcome->test);
 		json_summary(&json, "fit", &outcome->fit);
 		json_groups(&json, outcome);
+		json_pencils(&json, outcome);
 		jw_open_flat(&json, "verdicts", '{');
 		jw_count(&json, "count", outcome->verdict_count);
 		jw_count(&json, "agree", outcome->verdict_agree_count);
@@ -166,11 +215,17 @@ void validation_json(FILE *out, const struct validation *v, bool pretty)
 void validation_csv(FILE *out, const struct validation *v)
 {
 	static const struct result_column columns[] = {
-		{.name = "dataset", .text = true},       {.name = "row", .text = true},
-		{.name = "role", .text = true},          {.name = "measured"},
-		{.name = "predicted", .interval = true}, {.name = "error"},
-		{.name = "verdict", .text = true},       {.name = "quantity", .text = true},
+		{.name = "dataset", .text = true},
+		{.name = "row", .text = true},
+		{.name = "role", .text = true},
+		{.name = "measured"},
+		{.name = "predicted", .interval = true},
+		{.name = "error"},
+		{.name = "verdict", .text = true},
+		{.name = "quantity", .text = true},
 		{.name = "unit", .text = true},
+		{.name = "formula_error"},
+		{.name = "with_costs_error"},
 	};
 	struct result_table *table = result_table_new(v->arena, "validation", "Validation", columns,
 						      sizeof columns / sizeof columns[0]);
@@ -189,6 +244,11 @@ void validation_csv(FILE *out, const struct validation *v)
 			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
 			cell[7].text = measures[row->row->measure].name;
 			cell[8].text = measures[row->row->measure].unit;
+			bool pencil = v->outcomes[i]->dataset->pencil.asked;
+			cell[9].number =
+				estimate_exact(pencil ? row->pencil.error[BY_PENCIL] : NAN);
+			cell[10].number =
+				estimate_exact(pencil ? row->pencil.error[BY_PENCIL_COSTS] : NAN);
 		}
 	result_table_write(out, FORMAT_CSV, table);
 }

@@ -65,8 +65,10 @@ struct job_run { /* the result of one job */
 	 * steady_count, except if a program runs further and further ahead. */
 	size_t steady_first, steady_count;
 	double steady_work;
-	/* Forwarded calls. remote covers the whole run, the next two only the window. */
+	/* Forwarded calls. remote covers the whole run, forwarded the last step of a job with one
+	 * rank, the next two only the window. */
 	struct remote_counters remote;
+	struct forwarded_step forwarded;
 	double window_stalled_s;
 	uint64_t window_timeouts_count;
 	double connect_s;

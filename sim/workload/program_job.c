@@ -35,8 +35,9 @@ struct program_job {
 	struct program_place *ranks;
 	struct group *group; /* NULL: no collectives and messages */
 	struct device *devices;
-	size_t device_count;     /* number of devices of all ranks */
-	size_t connecting_count; /* devices whose connections are not open yet */
+	size_t device_count;            /* number of devices of all ranks */
+	size_t connecting_count;        /* devices whose connections are not open yet */
+	struct remote_counters ends[2]; /* at the ends of a single rank's last two steps */
 };
 
 static struct program_job *program_job(const struct job *job)
@@ -55,6 +56,8 @@ static struct remote_counters counters_of(const struct program_job *p)
 		struct remote_counters one = remote_counters(p->devices[i].remote);
 		for (int k = 0; k < CLASS_COUNT; k++)
 			sum.calls_count[k] += one.calls_count[k];
+		sum.answered_count += one.answered_count;
+		sum.sent_count += one.sent_count;
 		sum.messages_count += one.messages_count;
 		sum.waited_s += one.waited_s;
 		sum.sent_B += one.sent_B;
@@ -165,6 +168,8 @@ static void read_job(struct job *job)
 	struct program_job *p = program_job(job);
 	struct job_run *run = job->run;
 	run->remote = counters_of(p);
+	if (p->spec.rank_count == 1 && p->device_count > 0 && p->devices[0].remote)
+		run->forwarded = remote_step(p->devices[0].remote, &p->ends[0], &p->ends[1]);
 	for (size_t i = 0; i < p->device_count; i++) {
 		const struct device *device = &p->devices[i];
 		if (!device->remote)
@@ -253,8 +258,11 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 {
 	struct program_job *p = ((struct program_place *)ctx)->job;
 	struct job *job = &p->job;
-	if (p->spec.rank_count == 1)
+	if (p->spec.rank_count == 1) {
+		p->ends[0] = p->ends[1];
+		p->ends[1] = counters_of(p);
 		return job_step_over(job, record);
+	}
 	size_t ended = player_step_count(player);
 	for (size_t i = 0; i < p->spec.rank_count; i++)
 		if (player_step_count(p->ranks[i].player) < ended)
