@@ -24,7 +24,7 @@ static const struct param_row calls_rows[] = {
 	PARAM_NUMBER(struct calls_params, think_ratio, QUANTITY_RATIO, 0, 1e3, "1",
 		     "factor on all recorded host times between two calls; 1 if this host is of "
 		     "the recorded kind"),
-	PARAM_NUMBER(struct calls_params, copy_ratio, QUANTITY_RATIO, 1e-9, 1e12, "1",
+	PARAM_NUMBER(struct calls_params, copies_ratio, QUANTITY_RATIO, 1e-9, 1e12, "1",
 		     "factor on the bytes of all recorded copies, for example for another batch"),
 	PARAM_NUMBER(struct calls_params, clock_Hz, QUANTITY_FREQUENCY, 0, 1e11, "0 Hz",
 		     "core clock of the host on which the program was recorded; 0 Hz means that of "
@@ -307,7 +307,7 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 	if (is_copy) {
 		cuda.payload_B = r->params->copy_B > 0
 					 ? r->params->copy_B
-					 : round(recorded->size_B * r->params->copy_ratio);
+					 : round(recorded->size_B * r->params->copies_ratio);
 		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||
 				(recorded->memory == MEMORY_UNKNOWN && !is_async);
 	} else if (recorded->gpu_s > 0 &&

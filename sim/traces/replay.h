@@ -23,7 +23,7 @@ struct calls_params {
 	const char *gpu;     /* profile of the recorded GPU; "": that of the recording's name */
 	double kernel_ratio; /* factor of recorded GPU times */
 	double think_ratio;  /* factor of recorded times between calls */
-	double copy_ratio;   /* factor of the bytes of recorded copies */
+	double copies_ratio;   /* factor of the bytes of recorded copies */
 	double clock_Hz;     /* clock of the recording's host; 0: clock of the simulated host */
 	int host;            /* enum calls_host */
 	double step_count;   /* number of the marked step, from 1; 0: the step of median time */
