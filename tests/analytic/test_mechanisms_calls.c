@@ -175,10 +175,10 @@ static void fewer_polls_shorten_steps_that_synchronise(void)
  * The shipped asynchronous and batched runtimes answer it at the client, so there it is free.
  *   synchronous: all 9,803 calls of the step wait, 5 % is left for the executor's own work
  *   asynchronous: 1.2 x 708 calls wait (cudaGetLastError); without them at most 16 us a launch
- *   batched: the same calls wait, but the others of a launch travel with them. This saves their
- * sends (708 x 3 us at 2.4 GHz, partly while the answered call is under way), but only the reads of
- * their receipts, because messages that arrive together share the rest cudaGetDevice is answered by
- * the client in the latter two, and its cost is that of an intercept.
+ *   batched: the same calls wait, but the others of a launch travel with them. This saves at most
+ *     their sends of 3 us and the reads of their receipts. Receipts share the rest already.
+ *
+ * In the latter two the client answers cudaGetDevice, which costs an intercept.
  */
 static void remote_pytorch_takes_as_long_as_the_calls_that_wait(void)
 {
