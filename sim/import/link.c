@@ -495,8 +495,8 @@ bool import_link_done(struct importing *importing, struct imported *imported)
 	reading->used_count = importing->used_count;
 	reading->skipped_count = importing->skipped_count;
 	reading_note(reading,
-		     "use it with farwire run --topology TOPOLOGY --profile FILE, whose link "
-		     "has the name %s",
+		     "write it with -o FILE.cfg and use it: farwire run --topology TOPOLOGY "
+		     "--profile FILE.cfg, for a topology whose link has the name %s",
 		     importing->link);
 	return reading_done(reading, "results", imported);
 }
