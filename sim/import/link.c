@@ -107,11 +107,11 @@ static void set_latency(struct link_fit *f, double least_s, double middle_s, boo
 }
 
 /* The tools by how near they are to the wire. */
-struct source {
+struct round_trip_tool {
 	const char *words, *what, *work;
 	bool middle; /* the median is free of queueing, too */
 };
-static const struct source sources[] = {
+static const struct round_trip_tool sources[] = {
 	{"what=latency ", "RDMA", "post and completion", true},
 	{"what=roundtrip ", "sockets", "send, receive and thread_wake", true},
 	{"what=ping", "ping (kernels only)", "send and receive", false},
