@@ -302,6 +302,11 @@ static void write_row(struct link_fit *f, const char *key, struct estimate span,
 {
 	struct arena *arena = f->importing->arena;
 	const char *ends = "interval = 0;";
+	if (!isfinite(span.value + span.low + span.high))
+		diag_error(
+			f->importing->diag, (struct origin){files, 0},
+			"the %s is not a finite number (import the unchanged output of the tool)",
+			key);
 	if (span.low < span.high)
 		ends = arena_printf(arena, "low = \"%s%s\"; high = \"%s%s\";",
 				    number_format(arena, 6, span.low), unit,
