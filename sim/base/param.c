@@ -34,8 +34,8 @@ const char *const *param_choices(struct arena *arena, const struct param_row *ro
 
 const char *prior_name(enum prior prior)
 {
-	static const char *const names[] = {"none", "data sheet", "published", "assumed",
-					    "other generations", "unseen"};
+	static const char *const names[] = {"none",    "data sheet",        "published",
+					    "assumed", "other generations", "unseen"};
 	return names[prior];
 }
 

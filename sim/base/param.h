@@ -30,7 +30,7 @@
  * COST_PRINTED when its number is in a data sheet, COST_SOURCED when it was published for another
  * system, COST_ASSUMED when it is an assumption. COST_GENERATION is for constants that were fitted
  * to other GPU generations. COST_UNSEEN is an assumption whose default is 0, because nothing was
- * measured. Its draws are |N(0, scale)| as long as nobody writes a value, also an explicit 0.
+ * measured. Its draws are |N(0, scale)|, unless a file or --set states a value, which may be 0.
  */
 #pragma once
 

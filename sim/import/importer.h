@@ -28,8 +28,8 @@
 
 enum { IMPORT_NUMBERS = 8, IMPORT_WORDS_MAX = 512, IMPORT_MARKS = 4 };
 
-/* What a log states about its link beyond the samples, for `import log --link`. A number is 0 if
- * the log does not have it. */
+/* Statements of a log about its link, for `import log --link`, in addition to the samples. A number
+ * is 0 if the log does not have it. */
 struct import_link {
 	bool back;        /* the bytes flow from the server to the client */
 	bool loaded;      /* round trips were measured while other messages were queued */

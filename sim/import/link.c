@@ -107,11 +107,11 @@ static void set_latency(struct link_fit *f, double least_s, double middle_s, boo
 }
 
 /* The tools by how near they are to the wire. */
-struct source {
+struct round_trip_tool {
 	const char *words, *what, *work;
 	bool middle; /* the median is free of queueing, too */
 };
-static const struct source sources[] = {
+static const struct round_trip_tool sources[] = {
 	{"what=latency ", "RDMA", "post and completion", true},
 	{"what=roundtrip ", "sockets", "send, receive and thread_wake", true},
 	{"what=ping", "ping (kernels only)", "send and receive", false},
@@ -302,6 +302,11 @@ static void write_row(struct link_fit *f, const char *key, struct estimate span,
 {
 	struct arena *arena = f->importing->arena;
 	const char *ends = "interval = 0;";
+	if (!isfinite(span.value + span.low + span.high))
+		diag_error(
+			f->importing->diag, (struct origin){files, 0},
+			"the %s is not a finite number (import the unchanged output of the tool)",
+			key);
 	if (span.low < span.high)
 		ends = arena_printf(arena, "low = \"%s%s\"; high = \"%s%s\";",
 				    number_format(arena, 6, span.low), unit,
@@ -495,8 +500,8 @@ bool import_link_done(struct importing *importing, struct imported *imported)
 	reading->used_count = importing->used_count;
 	reading->skipped_count = importing->skipped_count;
 	reading_note(reading,
-		     "use it with farwire run --topology TOPOLOGY --profile FILE, whose link "
-		     "has the name %s",
+		     "write it with -o FILE.cfg and use it: farwire run --topology TOPOLOGY "
+		     "--profile FILE.cfg, for a topology whose link has the name %s",
 		     importing->link);
 	return reading_done(reading, "results", imported);
 }

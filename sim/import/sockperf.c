@@ -31,7 +31,7 @@ static struct import_point *take_parameters(struct importing *importing, const c
 }
 
 /* Reads the summary that the program prints, half round trips in microseconds, for `import log
- * --link`. Of a test under load, only the minimum is free of queueing. */
+ * --link`. Only the minimum of a test under load is free of queueing. */
 static void take_printed(struct importing *importing, const char *line, bool *loaded, double *half)
 {
 	double sent, received, least;

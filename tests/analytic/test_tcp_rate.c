@@ -191,8 +191,8 @@ static void overlay_disables_offload(void)
 
 /* RTT 10 ms, RTO 210 ms, p = 0.001: sqrt(2p/3) RTT = 258.2 us, and timeouts after lost
  * retransmissions add 0.21 x 3 sqrt(3p/8) x p^2 x (1 + 32 p^2) = 0.012 us: 1448 B in 258.2 us. With
- * p = 0.04 they add 0.21 x 0.3674 x 0.0016 x 1.0512 = 129.8 us to 1633.0 us. The test also checks the
- * square root without timeouts, which holds for small p. */
+ * p = 0.04 they add 0.21 x 0.3674 x 0.0016 x 1.0512 = 129.8 us to 1633.0 us. The test also checks
+ * the square root without timeouts, which holds for small p. */
 static void loss_limits_the_goodput_to_the_formula(void)
 {
 	CHECK_NEAR(tcp_loss_rate(1448, 10e-3, 0.21, 1e-3), 1448 / 258.2e-6, 1e-3);

@@ -1,0 +1,159 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Derives links from logs of iperf, ping, sockperf, qperf and perftest. The expected numbers are
+# derived by hand from docs/import.md; the recorded logs are of links whose rate and loss are known.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+samples=$PWD/tests/samples/links
+cd "$scratch" || exit 2
+
+# link FILE...: imports the logs of the link `wire`, and reduces the profile to "KEY VALUE LOW HIGH".
+link() {
+	expect 0 '' import log "$@" --link wire -q
+	cp "$scratch.out" profile
+	tr '\n' ' ' <profile | sed 's/{ path/\n&/g' |
+		sed -n 's/.*"link\.wire\.\([a-z_]*\)".*value = "\([^"]*\)"; *\(interval = 0\|low = "\([^"]*\)"; high = "\([^"]*\)"\);.*/\1 \2 \4 \5/p' |
+		sed 's/ *$//; s/ \([GumB]\)/\1/g' >got
+	[ -s got ] && echo >>got
+}
+is() { # rows that were expected
+	printf '%s\n' "$@" >wanted
+	cmp -s wanted got || complain "expected '$(tr '\n' ';' <wanted)', got '$(tr '\n' ';' <got)'"
+}
+says() {
+	grep -q "$1" profile || complain "the file does not say '$1': $(cat profile)"
+}
+
+# 941 Mb/s of payload are 941 x 1538 / 1448 = 999.5 Mb/s on the wire. No retransmission among
+# 1.18e9 B / 1448 = 812,000 packets: with 95 % the loss is below 3 / 812,000 = 3.7e-6.
+iperf3() { # MBITS MBYTES RETRANSMISSIONS
+	printf 'Connecting to host b, port 5201\n'
+	for second in 0 1 2; do
+		printf '[  5]   %d.00-%d.00   sec  112 MBytes  %s Mbits/sec    0    382 KBytes\n' $second $((second + 1)) "$1"
+	done
+	printf '[  5]   0.00-3.00   sec  %s MBytes  %s Mbits/sec    %s             sender\n' "$2" "$1" "$3"
+	printf '[  5]   0.00-3.00   sec  %s MBytes  %s Mbits/sec                  receiver\n' "$2" "$1"
+}
+iperf3 941 1121 0 >fast
+link fast
+is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06'
+# The other direction is slower. Its loss has the goodput of 531 Mb/s in
+# 1448 B / (250 us sqrt(2p/3) + 200.25 ms p 3 sqrt(3p/8) p (1 + 32 p^2)) at p = 0.0087934. Without a
+# round trip in the logs, the ends are those at 1 ms and 1.7 times the goodput, 0.1 ms and 1 / 1.2.
+iperf3 531 633 NA | sed 's/ NA / /; s/^Conn/Reverse mode, remote host b is sending\nConn/' | sed '1{h;d}; 2G' >slow
+link fast slow
+is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06' 'reverse_loss 0.0087934 0.000247 0.0176361'
+says 'slow: 531 Mb/s .*assumption: a round trip of 0.1 to 1 ms'
+# Few retransmissions do not explain 531 Mb/s, but many do.
+iperf3 531 633 5 >shaped
+link shaped
+is 'bandwidth 0.564004Gbit/s'
+says 'a limit of its own'
+iperf3 531 633 4000 >lossy
+link lossy
+is 'bandwidth 1Gbit/s 0.564004Gbit/s 1Gbit/s' 'loss 0.0087934 0.000247 0.0176361'
+# 3 MiB in a round trip of 100 ms are 251.7 Mb/s.
+printf '64 bytes from b: icmp_seq=1 ttl=64 time=%s ms\n' 100 101 102 >far
+iperf3 250 298 0 >window
+link window far
+is 'bandwidth 1Gbit/s 0.265539Gbit/s 1Gbit/s' 'latency 49992us 49986.4us 50495.3us'
+says 'the window over the round trip'
+verdict 'link_logs.goodput_gives_the_rate_or_the_loss_that_limits_it'
+
+# The smallest round trip of ping is 43 us: 21.5 us one way without 3 us to send and 5 us to receive,
+# which are uncertain by 1.7: 21.5 - 13.6 and, with the median of 49 us, 24.5 - 4.706.
+printf '64 bytes from b: icmp_seq=1 ttl=64 time=0.0%s ms\n' 43 49 60 >linux
+link linux
+is 'latency 13.5us 7.9us 19.7941us'
+printf 'Pinging b with 32 bytes of data:\nReply from b: bytes=32 time=%sms TTL=64\n' 2 3 4 >windows
+link windows
+is 'latency 992us 986.4us 1495.29us'
+printf 'PING b (10.0.0.2): 56 data bytes\n5 packets transmitted, 4 packets received, 20.0%% packet loss\nround-trip min/avg/max/stddev = 0.100/0.200/0.300/0.001 ms\n' >macos
+link macos
+grep -q '^latency 42us 36.4us 70.2941us$' got || complain "the latency of macOS's ping is $(cat got)"
+# One of five packets and answers is lost: 1 - sqrt(0.8) in each direction.
+grep -q '^loss 0.105573 ' got && grep -q '^reverse_loss 0.105573 ' got || complain "the loss of ping is $(cat got)"
+# sockperf prints half round trips: 20 us without 3 + 5 + 4 us of sockets and a thread.
+printf 'sockperf: [Valid Duration] RunTime=1 sec; SentMessages=100; ReceivedMessages=%s\nsockperf: ---> percentile 50.000 =   20.000\nsockperf: ---> <MIN> observation =   18.000\n' 100 >sockperf
+link sockperf
+is 'latency 8us 0us 12.9412us'
+sed 's/ReceivedMessages=100/ReceivedMessages=1/' sockperf >load
+link load
+is 'latency 6us 0us 10.9412us'
+says 'under load'
+printf 'tcp_lat:\n    latency  =  30 us\ntcp_bw:\n    bw  =  117 MB/sec\n' >qperf
+link qperf
+is 'bandwidth 1Gbit/s' 'latency 18us 9.6us 22.9412us'
+# ib_write_lat prints halves: 1.5 us without 0.3 us to post and 0.4 us for the completion. 92.5 Gb/s
+# x (4096 + 26) / 4096 are 93.1, and 97.5 are 98.1, which is a rate of 100.
+printf '                    RDMA_Write Latency Test\n Mtu             : 4096[B]\n #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n 2       1000          1.40           6.00         1.50\n' >lat
+printf '                    RDMA_Write BW Test\n Mtu             : 4096[B]\n #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 65536      1000             97.6               97.5               0.186\n' >bw
+link lat bw
+is 'bandwidth 100Gbit/s' 'mtu 4096B' 'latency 0.8us 0.31us 1.08824us'
+verdict 'link_logs.round_trips_lose_the_work_that_farwire_adds'
+
+# A token bucket of 100 Mbit/s, recorded in both directions and with three tools.
+for logs in "iperf3-100mbit.json iperf3-100mbit-reverse.json" iperf3-100mbit-bidir.json iperf2-100mbit.txt qperf-100mbit.txt; do
+	(cd "$samples" && cat $logs >/dev/null) || complain "$logs is missing"
+	# shellcheck disable=SC2086
+	(cd "$samples" && "$FARWIRE" import log $logs ping-veth.txt --link wire -q) >profile || complain "$logs failed"
+	grep -A1 'link.wire.bandwidth' profile | grep -q '"0.1 Gbit/s"' || complain "$logs: $(cat profile)"
+	grep -q 'reverse_bandwidth\|loss"' profile && complain "$logs: a loss or another rate: $(cat profile)"
+	case $logs in qperf*) continue ;; esac # its own round trip was measured under the same queue
+	grep -A1 'link.wire.latency' profile | grep -q '"13.5 us"; low = "7.9 us"' || complain "$logs: $(cat profile)"
+done
+# The filter drops 1 % of the packets; the goodput alone gives 2 %, with an interval down to 1 %.
+link "$samples/iperf3-loss.json"
+grep -q '^loss 0.0200[0-9]* 0.0099[0-9]* 0.028' got || complain "the loss is $(cat got)"
+# The simulated transfer has the recorded goodput of 413 Mb/s = 51.6 MB/s again, less some
+# timeouts at the ends of its pieces, which the rate of long writes does not contain.
+"$FARWIRE" import log "$samples/iperf3-loss.json" --link network -q -o network.cfg
+farwire run --topology cpu-ethernet --exchange openmpi-4.1 --transport tcp --collective broadcast --gpus 2 \
+	--set 'case.collective_size=256 MiB' --profile network.cfg --draws 0 -q
+bandwidth=$(sed -n '1s/.*: \([0-9.]*\) MB\/s bus bandwidth.*/\1/p' "$scratch.out")
+awk -v b="${bandwidth:-0}" 'BEGIN { exit !(b > 0.8 * 51.6 && b < 1.05 * 51.6) }' ||
+	complain "the simulated transfer has $bandwidth MB/s, not 51.6"
+verdict 'link_logs.recorded_links_have_their_known_rate_and_loss'
+
+# iperf 2 is not iperf3: its last line is the whole test, and no further sample.
+expect 2 'this is a log of iperf 2' import iperf3 "$samples/iperf2-100mbit.txt"
+expect 0 '3 results read, 3 used' import log "$samples/iperf2-100mbit.txt"
+printf '[  3]  0.0- 1.0 sec  11.2 MBytes  94.0 Mbits/sec\n[  3]  1.0- 2.0 sec  11.2 MBytes  96.0 Mbits/sec\n[  3]  0.0- 2.0 sec  22.4 MBytes  95.0 Mbits/sec\n' >old
+expect 0 '2 results read, 2 used' import iperf2 old
+printf 'Client connecting to b, TCP port 5001\nServer listening on TCP port 5001\n[  1]  0.0- 1.0 sec  11.2 MBytes  94.0 Mbits/sec\n' >trade
+expect 2 '^trade:2: the log has both directions' import iperf2 trade
+verdict 'link_logs.iperf_2_is_read_as_iperf_2'
+
+expect 2 "^--link: 'a\"b' is not the name of a link" import log linux --link 'a"b'
+expect 2 'must not be empty' import log linux --link ''
+expect 2 'import: --link belongs to .import log.' import ping linux --link wire
+printf 'PING b (b) 56(84) bytes of data.\n3 packets transmitted, 0 received, 100%% packet loss, time 2ms\n' >lost
+expect 2 'no results of ping were found' import log lost --link wire
+printf 'Pinging b:\nReply from b: bytes=32 time<1ms TTL=64\n' >quick
+expect 2 'a round trip below the step of ping' import log quick --link wire
+: >empty
+expect 2 '^empty:1: neither this nor a later line' import log empty --link wire
+printf 'mbw\n' >other
+expect 2 'neither this nor a later line' import log other --link wire
+cp linux 'a"; b'
+link 'a"; b'
+says 'a?; b'
+farwire check profile
+[ "$code" = 0 ] || complain "a file name with a quote makes an invalid profile"
+for garbage in 'time=1e999 ms' 'time=nan ms' 'time=-1 ms'; do
+	printf '64 bytes from b: %s\n' "$garbage" >x
+	farwire import log x --link wire
+	[ "$code" = 2 ] || complain "'$garbage' was accepted"
+done
+sed 's/20.000/1e999/' sockperf >x
+expect 2 '^x: the latency is not a finite number' import log x --link wire
+printf 'Connecting to host b\n[  5]   0.00-1.00   sec  1e300 GBytes  1e300 Gbits/sec\n' >x
+expect 2 '^x(:[12])?: ' import log x --link wire
+verdict 'link_logs.hostile_logs_and_names_are_refused'
+
+cp profile profile.cfg
+farwire run --topology lan-pair --model resnet50 --stack pytorch --program client --server server --runtime lupine \
+	--profile profile.cfg --draws 0 -q
+[ "$code" = 0 ] || complain "farwire run refused the profile: $(cat "$scratch.err")"
+verdict 'link_logs.run_takes_the_written_profile'
