@@ -10,7 +10,7 @@ CC := gcc
 endif
 PREFIX ?= /usr/local
 DESTDIR ?=
-PKGS := libconfig gsl cairo yajl nettle yaml-0.1 expat sqlite3
+PKGS := libconfig gsl cairo yajl nettle yaml-0.1 expat sqlite3 zlib
 
 .DEFAULT_GOAL := all
 ifeq ($(MAKELEVEL),0) # a -j on the command line overrides it

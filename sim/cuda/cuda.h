@@ -130,6 +130,8 @@ struct cuda_call {
 	/* The call is the last launch of this run, and stands for all of it; NULL: it is one call.
 	 * Only the local driver takes such calls. Borrowed. */
 	const struct kernel_run *run;
+	/* Size of a copy divided by its size after LZ4; 0: unknown. */
+	float compressibility;
 };
 
 /* Host work of each kind of call in the local driver, at the reference clock. */

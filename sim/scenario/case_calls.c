@@ -116,15 +116,15 @@ void case_calls_client(struct reader *c, struct job_entry *client, double batch_
 	const struct recorded_program *program = c->recorded;
 	const struct gpu_entry *gpu = &c->scenario->topology.gpus[client->gpus[0]];
 	const char *lacking = NULL;
+	struct rescaling rescaling = {program->gpu, &gpu->params, false, 1, {0}};
 	if (program->gpu)
-		rescale_words(c->arena, program->calls, &program->step, program->gpu, &gpu->params,
-			      &lacking);
+		rescale_words(c->arena, program->calls, &program->step, &rescaling, &lacking);
 	if (lacking)
 		case_error(c, "case.calls",
 			   "case.calls: the kernel '%.80s' multiplies %s, which GPU '%s' does not "
 			   "have (choose a GPU that has it, or record the program with numbers "
 			   "that this one has)",
-			   lacking, number_type_name(kernel_kind_of(lacking).type), gpu->profile);
+			   lacking, number_type_name(kernel_number_type(lacking)), gpu->profile);
 	client->recorded = program;
 	client->network = c->calls_network;
 	client->model = c->calls_network->name;

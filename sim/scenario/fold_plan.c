@@ -36,12 +36,14 @@ struct program *fold_recorded_program(struct arena *arena, const struct job_entr
 				      size_t rank, size_t index)
 {
 	const struct recorded_program *recorded = entry->recorded;
+	const struct gpu_entry *gpu = &system->topology->gpus[entry->gpus[index]];
 	const struct replay_spec spec = {
 		.recorded = job ? job->ranks[rank] : recorded->calls,
 		.step = job ? &recorded->steps[rank] : &recorded->step,
 		.params = recorded->params,
 		.from = recorded->gpu,
-		.to = &system->topology->gpus[entry->gpus[index]].params,
+		.to = &gpu->params,
+		.same_model = recorded->profile && strcmp(recorded->profile, gpu->profile) == 0,
 		.host_clock_Hz = host_clock_Hz(guest_host(system->guests[entry->guests[index]])),
 		.job = entry->rank_count > 1 ? job : NULL,
 		.rank = rank,

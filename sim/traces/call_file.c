@@ -7,15 +7,20 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/gunzip.h"
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 #include "sim/json/document.h"
 #include "sim/json/write.h"
 #include "sim/engine/names.h"
+#include "sim/traces/functions.h"
 
 /* Larger times (30 years) and sizes are refused. */
 #define TIME_MAX_S 1e9
 #define SIZE_MAX_B 1e15
+#define ARGUMENTS_MAX_B 1e9
+/* LZ4 stores 255 bytes of a run in one, so no copy shrinks to less than a 255th. */
+#define COMPRESSIBILITY_MAX 255
 enum { NUMBER_MAX = 1 << 30 }; /* maximum number of a stream or event */
 
 struct call_reader {
@@ -41,6 +46,7 @@ struct call_line {
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
 	double size_B, step, t_s, released_s, by, memory_B, dropped, lines;
 	double rank, world, group_first, group_count, group_stride, peer;
+	double arguments_B, compressibility;
 	int ready; /* enum recorded_ready */
 	bool end;
 };
@@ -120,6 +126,8 @@ static const struct line_key {
 	NUMBER("group_size", group_count, RECORDED_RANKS_MAX, 0),
 	NUMBER("group_stride", group_stride, RECORDED_RANKS_MAX, 0),
 	NUMBER("peer", peer, RECORDED_RANKS_MAX - 1, 0),
+	NUMBER("arguments_B", arguments_B, ARGUMENTS_MAX_B, 0),
+	NUMBER("compressibility", compressibility, COMPRESSIBILITY_MAX, 0),
 };
 enum { LINE_KEYS = sizeof line_keys / sizeof line_keys[0] };
 
@@ -257,6 +265,8 @@ static bool take_call(struct call_reader *r, const struct call_line *line)
 		return fail(r, "the copy has no size_B (write its number of bytes)");
 	if (line->size_B > floor(line->size_B))
 		return fail(r, "size_B must be a whole number of bytes (got %g)", line->size_B);
+	if (copy == COPY_NONE && line->size_B > 0)
+		copy = (uint8_t)function_copy(line->call);
 	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
 		.start_s = line->start_s,
 		.end_s = line->end_s,
@@ -274,6 +284,8 @@ static bool take_call(struct call_reader *r, const struct call_line *line)
 		.copy = copy,
 		.memory = memory,
 		.ready = (uint8_t)line->ready,
+		.arguments_B = (float)line->arguments_B,
+		.compressibility = (float)line->compressibility,
 	};
 	return true;
 }
@@ -384,10 +396,12 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 					    const char *path)
 {
 	struct call_reader r = {.arena = arena, .diag = diag, .path = path};
+	struct origin origin = {path, 0};
 	FILE *in = fopen(path, "rb");
+	if (in && !(in = gunzip_open(diag, origin, in)))
+		return NULL;
 	if (!in || !note_bytes(diag, in)) {
-		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
-			   strerror(errno));
+		diag_error(diag, origin, "the file cannot be read: %s", strerror(errno));
 		if (in)
 			fclose(in);
 		return NULL;
@@ -444,6 +458,10 @@ static void write_call(FILE *out, const struct recorded_call *call)
 		jw_text(&json, "label", call->label);
 	if (call->ready != READY_UNKNOWN)
 		jw_flag(&json, "ready", call->ready == READY_YES);
+	if (call->arguments_B > 0)
+		jw_real(&json, "arguments_B", (double)call->arguments_B);
+	if (call->compressibility > 0)
+		jw_real(&json, "compressibility", (double)call->compressibility);
 	jw_close(&json);
 	jw_end(&json);
 }

@@ -13,9 +13,12 @@ static const struct {
 #undef FUNCTION
 };
 
-/* Returns the name without "cuda" or "cu", or "hip" of AMD's runtime. */
+/* Returns the name without "cuda" or "cu", or "hip" of AMD's runtime. Names such as
+ * __cudaRegisterFatBinary begin with underscores. */
 static const char *stem(const char *name)
 {
+	if (strncmp(name, "__cuda", strlen("__cuda")) == 0)
+		name += strlen("__");
 	if (strncmp(name, "hip", 3) == 0)
 		return name + 3;
 	if (strncmp(name, "cuda", 4) == 0)
@@ -27,6 +30,28 @@ bool function_is_cuda(const char *name)
 {
 	const char *rest = stem(name);
 	return rest != name && rest[0] >= 'A' && rest[0] <= 'Z';
+}
+
+enum recorded_copy function_copy(const char *name)
+{
+	static const struct {
+		const char *word;
+		enum recorded_copy copy;
+	} words[] = {{"HtoD", COPY_H2D}, {"DtoH", COPY_D2H}, {"DtoD", COPY_D2D}};
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (strncmp(stem(name), "Memcpy", strlen("Memcpy")) == 0 &&
+		    strstr(name, words[i].word))
+			return words[i].copy;
+	return COPY_NONE;
+}
+
+bool function_is_foreign_collective(const char *name)
+{
+	static const char *const names[] = {"ncclReduce", "ncclGather", "ncclScatter"};
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
 }
 
 /* A copy within a GPU or between GPUs is simulated as a memset, whose GPU time is the recorded one.

@@ -21,3 +21,8 @@ struct function_use {
 struct function_use function_use(const struct recorded_call *call);
 /* Returns true if the name begins with "cuda", "cu" or "hip", followed by a capital letter. */
 bool function_is_cuda(const char *name);
+/* Returns the direction that a name such as cuMemcpyHtoDAsync_v2 states, or COPY_NONE. */
+enum recorded_copy function_copy(const char *name);
+/* Returns true for NCCL's collectives that farwire does not simulate between GPUs. Outside a job,
+ * they are kernels of their recorded time. */
+bool function_is_foreign_collective(const char *name);

@@ -44,6 +44,8 @@ static const struct source {
 	enum category category; /* CATEGORY_OTHER: a mark */
 } sources[] = {
 	{"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "globalTid", "", CATEGORY_CALL},
+	{"CUBLAS_EVENTS", "nameId", "globalTid", "", CATEGORY_LIBRARY},
+	{"CUDNN_EVENTS", "nameId", "globalTid", "", CATEGORY_LIBRARY},
 	{"NVTX_EVENTS", "textId", "globalTid", "", CATEGORY_OTHER},
 	{"CUPTI_ACTIVITY_KIND_KERNEL", "shortName", "streamId", "", CATEGORY_KERNEL},
 	{"CUPTI_ACTIVITY_KIND_MEMCPY", "", "streamId", "bytes", CATEGORY_COPY},
@@ -96,11 +98,12 @@ static int64_t number_at(sqlite3_stmt *row, int index, sqlite3_int64 max)
 	return whole && value >= 0 && value <= max ? value : -1;
 }
 
-static void take_call(struct nsys *n, sqlite3_stmt *row, int64_t start_ns, int64_t lasts_ns)
+static void take_call(struct nsys *n, sqlite3_stmt *row, enum category category, int64_t start_ns,
+		      int64_t lasts_ns)
 {
 	const char *name = text_at(row, NAME), *version = strstr(name, "_v");
 	char function[256];
-	if (!function_is_cuda(name))
+	if (category == CATEGORY_CALL ? !function_is_cuda(name) : !name[0])
 		return;
 	snprintf(function, sizeof function, "%.*s", (int)(version ? version - name : 255), name);
 	*VEC_PUSH(n->p->arena, &n->p->calls) = (struct profile_call){
@@ -188,8 +191,8 @@ static bool take_row(struct nsys *n, sqlite3_stmt *row, enum category category)
 	    start > TIME_MAX_NS || end > TIME_MAX_NS)
 		return true;
 	int64_t lasts_ns = end > start ? end - start : 0;
-	if (category == CATEGORY_CALL)
-		take_call(n, row, start, lasts_ns);
+	if (category == CATEGORY_CALL || category == CATEGORY_LIBRARY)
+		take_call(n, row, category, start, lasts_ns);
 	else if (category == CATEGORY_OTHER)
 		take_mark(n, row, start, lasts_ns);
 	else

@@ -11,6 +11,7 @@
 
 enum category { /* of a piece of work */
 		CATEGORY_CALL,
+		CATEGORY_LIBRARY, /* a call of cuBLAS or cuDNN, which contains CUDA calls */
 		CATEGORY_KERNEL,
 		CATEGORY_COPY,
 		CATEGORY_MEMSET,

@@ -41,7 +41,7 @@ static int by_release(const void *a, const void *b)
 	return ORDER_THEN(x->thread, y->thread, ORDER_THEN(x->t_s, y->t_s, ORDER(x->by, y->by)));
 }
 
-/* Gives the outer call the inner call's GPU work, stream and event, if it has none. */
+/* Gives the outer call the inner call's GPU work, and its stream and event if it has none. */
 static void adopt(struct recorded_call *outer, const struct recorded_call *inner)
 {
 	if (outer->gpu_s < 0 && inner->gpu_s >= 0) {
@@ -51,6 +51,10 @@ static void adopt(struct recorded_call *outer, const struct recorded_call *inner
 		outer->memory = inner->memory;
 		outer->label = outer->label ? outer->label : inner->label;
 		outer->size_B = inner->copy != COPY_NONE ? inner->size_B : outer->size_B;
+		outer->compressibility = inner->compressibility;
+	} else if (inner->gpu_s >= 0 && outer->copy == COPY_NONE && inner->copy == COPY_NONE &&
+		   (inner->gpu_start_s < 0 || inner->gpu_start_s > outer->gpu_start_s)) {
+		outer->gpu_s += inner->gpu_s; /* another kernel of a library call */
 	}
 	if (outer->stream < 0)
 		outer->stream = inner->stream;

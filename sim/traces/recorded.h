@@ -40,6 +40,8 @@ struct recorded_call {
 	struct recorded_group group; /* ranks of a collective */
 	uint32_t peer;               /* other rank of a message */
 	uint8_t copy, memory, ready; /* values of the enums above */
+	float arguments_B;           /* marshalled size of the arguments; 0: unknown */
+	float compressibility;       /* size of a copy before and after LZ4; 0: unknown */
 };
 
 struct recorded_mark { /* the beginning of a step */
@@ -77,10 +79,10 @@ struct recorded_calls {
 enum { RECORDED_RANKS_MAX = 1 << 16 }; /* maximum number of ranks of a recorded job */
 
 struct arena;
-/* Settles a recording: sorts it, numbers threads 0, 1 ... in the order of their first calls, and
- * removes calls inside another call of the same thread. GPU work of a removed call becomes work of
- * the outer call. */
 /* Sorts records, which profilers mostly write in order already. */
 void recorded_sort(void *items, size_t count, size_t size_B,
 		   int (*compare)(const void *a, const void *b));
+/* Settles a recording: sorts it, numbers threads 0, 1 ... in the order of their first calls, and
+ * removes calls inside another call of the same thread. GPU work of a removed call becomes work of
+ * the outer call. The kernels of a library call add up, because they run one after the other. */
 void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded);

@@ -96,6 +96,11 @@ static const char *add_call(struct job_building *b, const struct recorded_calls 
 			    size_t recorded_count, const struct recorded_call *call)
 {
 	struct recorded_shape shape = shape_of(recorded, &call->group, b->rank_count);
+	if (function_is_foreign_collective(call->function))
+		return arena_printf(b->arena,
+				    "rank %u calls %s, which is not simulated between GPUs (play one "
+				    "rank without case.gpus, or record all-reduces)",
+				    (unsigned)recorded->rank, call->function);
 	if (is_message(function_use(call).kind)) {
 		if (recorded_count != b->rank_count)
 			return arena_printf(b->arena,
@@ -140,7 +145,8 @@ const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *di
 		recorded_count++;
 	for (const struct recorded_calls *own = recorded; own; own = own->next)
 		for (size_t i = 0; i < own->call_count; i++) {
-			if (!recorded_has_peers(&own->calls[i]))
+			if (!recorded_has_peers(&own->calls[i]) &&
+			    !function_is_foreign_collective(own->calls[i].function))
 				continue;
 			const char *why = add_call(&b, own, recorded_count, &own->calls[i]);
 			if (why)

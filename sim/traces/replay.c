@@ -9,7 +9,6 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/replay_parts.h"
-#include "sim/traces/rescale.h"
 #include "sim/host/cpu.h"
 
 static const char *const host_choices[] = {"driver", "recorded", NULL};
@@ -35,9 +34,13 @@ static const struct param_row calls_rows[] = {
 		struct calls_params, step_count, 0, 1e9, "0",
 		"number of the recorded step to replay, from 1; 0 means the step of median length"),
 	COST_ASSUMED(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
-		     "size of the marshalled arguments of each recorded call, which no recording "
-		     "contains",
+		     "size of the marshalled arguments of each recorded call whose recording does "
+		     "not state it",
 		     "assumption: the same as for a framework's launches"),
+	COST_ASSUMED(struct calls_params, arithmetic_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
+		     "factor on the odds that arithmetic, and not memory, limits a kernel whose "
+		     "time moves to another GPU",
+		     "assumption: the class of each kernel states its odds"),
 };
 const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
 
@@ -284,7 +287,10 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 {
 	const struct recorded_call *recorded = call->call;
 	struct cuda_call cuda = {.kind = played_kind(r, call),
-				 .arguments_B = (float)r->params->arguments_B,
+				 .arguments_B = recorded->arguments_B > 0
+							? recorded->arguments_B
+							: (float)r->params->arguments_B,
+				 .compressibility = recorded->compressibility,
 				 .label = recorded->label};
 	bool is_async = cuda.kind == CALL_MEMCPY_H2D_ASYNC || cuda.kind == CALL_MEMCPY_D2H_ASYNC;
 	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
@@ -303,8 +309,10 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		/* Synchronising calls have no duration, even if they contain a launch: their kernel
 		 * would never run. */
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
-		if (r->from)
-			cuda.duration_s *= rescale_ratio(r->from, r->to, recorded->label);
+		if (r->rescaling.from)
+			cuda.duration_s = rescale_s(r->arena, &r->rescaling,
+						    recorded_kernel_name(recorded),
+						    cuda.duration_s);
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
 	cuda.event = (uint16_t)handle_number(r->arena, &r->events,
@@ -397,8 +405,8 @@ struct program *replay_program(struct arena *arena, const struct replay_spec *sp
 	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : spec->host_clock_Hz;
 	struct replay r = {.arena = arena,
 			   .params = params,
-			   .from = spec->from,
-			   .to = spec->to,
+			   .rescaling = {spec->from, spec->to, spec->same_model,
+					 params->arithmetic_ratio, {0}},
 			   .step = spec->step,
 			   .recorded = spec->recorded,
 			   .job = spec->job,

@@ -27,6 +27,7 @@ struct calls_params {
 	int host;            /* enum calls_host */
 	double step_count;   /* number of the marked step, from 1; 0: the step of median time */
 	double arguments_B;  /* marshalled arguments of a call */
+	double arithmetic_ratio; /* factor on the odds that arithmetic limits a kernel (rescale.h) */
 };
 extern const struct param_table calls_table;
 
@@ -54,6 +55,7 @@ struct replay_spec {
 	double host_clock_Hz; /* clock of the simulated host */
 	/* The GPU of the recording and the simulated one (rescale.h); from NULL: unknown. */
 	const struct gpu_params *from, *to;
+	bool same_model; /* both are of the same file of topologies/gpus/ */
 	/* The job and its rank that plays the program. NULL: collectives and messages are kernels
 	 * that take their recorded time. */
 	const struct recorded_job *job;

@@ -5,6 +5,7 @@
 #include "sim/base/vec.h"
 #include "sim/traces/functions.h"
 #include "sim/traces/replay.h"
+#include "sim/traces/rescale.h"
 
 enum replay_role {
 	ROLE_CALL,
@@ -49,7 +50,7 @@ struct function_median {
 struct replay {
 	struct arena *arena;
 	const struct calls_params *params;
-	const struct gpu_params *from, *to;
+	struct rescaling rescaling; /* from is NULL: kernels keep their times */
 	const struct replay_step *step;
 	const struct recorded_calls *recorded;
 	const struct recorded_job *job; /* NULL: the program has no peers */

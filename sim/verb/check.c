@@ -270,7 +270,7 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		return arena_printf(command->arena, "recording of %zu points",
 				    recording ? recording->points.count : 0);
 	}
-	if (ends_in(path, ".jsonl"))
+	if (ends_in(path, ".jsonl") || ends_in(path, ".jsonl.gz"))
 		return check_calls(command, diag, path);
 	const struct cfg_node *file = cfg_read(command->arena, diag, path);
 	if (!file)

@@ -7,17 +7,9 @@
 #include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/gunzip.h"
 #include "sim/verb/progress.h"
 #include "sim/verb/verbs.h"
-
-/* Returns whether the file begins with the two bytes of gzip. JSON never begins with them. */
-static bool is_compressed(FILE *in)
-{
-	int first = getc(in), second = first == 0x1f ? getc(in) : EOF;
-	if (first != 0x1f && first != EOF)
-		ungetc(first, in);
-	return second == 0x8b;
-}
 
 struct results { /* what several files of one importer become, one after the other */
 	struct imported *items;
@@ -52,12 +44,9 @@ static int import(const struct command *command, const struct importer *importer
 	if (!in)
 		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
 	int code = EXIT_USAGE;
-	if (is_compressed(in))
-		fprintf(stderr,
-			"farwire: '%s' is compressed (write gunzip -c %s | farwire import %s - -o "
-			"...)\n",
-			path, path, importer->name);
-	else if (ferror(in))
+	if (!(in = gunzip_open(diag, (struct origin){path, 0}, in)))
+		return command_failed(diag, NULL);
+	if (ferror(in))
 		command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
 	else if (import_read(command->arena, diag, importer, in,
 			     from_stdin ? "standard input" : path, imported))
@@ -65,7 +54,7 @@ static int import(const struct command *command, const struct importer *importer
 	else
 		code = command_failed(diag, NULL);
 	progress_end(progress);
-	if (!from_stdin)
+	if (in != stdin)
 		fclose(in);
 	return code;
 }
@@ -115,7 +104,7 @@ const struct verb verb_import = {
 	.help = "converts recordings and logs of other tools to farwire's formats",
 	.examples =
 		"  farwire import kineto trace.json -o calls.jsonl\n"
-		"  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
+		"  farwire import kineto trace.json.gz -o calls.jsonl\n"
 		"  farwire import kineto rank0.json rank1.json -o job.jsonl  # one file a rank\n"
 		"  farwire import log all_reduce.log -o x.jsonl   # nccl-tests, iperf3 ...\n"
 		"  farwire import model config.json -o net.cfg\n"
