@@ -42,6 +42,8 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 				       "%s\n%zu kernels and copies were left out because the trace "
 				       "does not contain their calls",
 				       summary, counts->orphans);
+	if (counts->note && counts->note[0])
+		summary = arena_printf(arena, "%s\n%s", summary, counts->note);
 	if (counts->collectives + counts->unknown_collectives == 0)
 		return summary;
 	const char *whose = recorded->world_count == 0 ? "one rank of several"
@@ -137,6 +139,27 @@ const struct importer import_nsys = {
 	.help = "reports of Nsight Systems, exported to SQLite, converted to a call file",
 	.calls = nsys_read,
 	.steps = " (to get marks, call nvtxRangePush(\"step 3\") in each step)",
+};
+
+const struct importer import_api_log = {
+	.name = "api-log",
+	.help = "logs of CUDA calls with times and bytes, one call a line, converted to a call file",
+	.calls = api_log_read,
+	.steps = " (to get marks, write lines such as '0.25 step 3')",
+};
+
+static bool read_lupine(struct arena *arena, struct diag *diag, const char *const *paths,
+			size_t count, struct imported *imported)
+{
+	struct profile_counts counts = {0};
+	return finish(arena, lupine_read(arena, diag, paths, count, &counts), &counts, NULL,
+		      imported);
+}
+
+const struct importer import_lupine = {
+	.name = "lupine",
+	.help = "statistics of Lupine's calls (LUPINE_RPC_STATS), converted to a call file",
+	.files = read_lupine,
 };
 
 const struct importer import_chakra = {

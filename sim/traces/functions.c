@@ -4,6 +4,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+
 static const struct {
 	const char *pattern;
 	struct function_use use;
@@ -32,6 +34,17 @@ bool function_is_cuda(const char *name)
 	return rest != name && rest[0] >= 'A' && rest[0] <= 'Z';
 }
 
+const char *function_without_version(struct arena *arena, const char *name)
+{
+	char *function = arena_strdup(arena, name);
+	for (char *c = function; (c = strstr(c, "_v")); c++)
+		if (c[2] >= '0' && c[2] <= '9') {
+			*c = '\0';
+			break;
+		}
+	return function;
+}
+
 enum recorded_copy function_copy(const char *name)
 {
 	static const struct {
@@ -54,6 +67,20 @@ bool function_is_foreign_collective(const char *name)
 	return false;
 }
 
+/* Returns the first row that matches the name. The last one matches every name. */
+static size_t row_of(const char *name)
+{
+	size_t row = 0;
+	while (fnmatch(rows[row].pattern, stem(name), 0) != 0)
+		row++;
+	return row;
+}
+
+bool function_is_known(const char *name)
+{
+	return function_is_cuda(name) || row_of(name) + 1 < sizeof rows / sizeof rows[0];
+}
+
 /* A copy within a GPU or between GPUs is simulated as a memset, whose GPU time is the recorded one.
  */
 static enum call_kind copy_kind(const struct recorded_call *call)
@@ -71,11 +98,7 @@ static enum call_kind copy_kind(const struct recorded_call *call)
 
 struct function_use function_use(const struct recorded_call *call)
 {
-	const char *name = stem(call->function);
 	if (call->copy != COPY_NONE)
 		return (struct function_use){copy_kind(call), HOST_ROW};
-	size_t row = 0;
-	while (fnmatch(rows[row].pattern, name, 0) != 0)
-		row++;
-	return rows[row].use;
+	return rows[row_of(call->function)].use;
 }

@@ -9,6 +9,8 @@
 #include "sim/traces/recorded.h"
 #include "sim/cuda/cuda.h"
 
+struct arena;
+
 /* The host work of a call: HOST_ROW as a parameter of the driver says, HOST_OWN as recorded. */
 enum function_host { HOST_ROW, HOST_OWN };
 
@@ -21,6 +23,10 @@ struct function_use {
 struct function_use function_use(const struct recorded_call *call);
 /* Returns true if the name begins with "cuda", "cu" or "hip", followed by a capital letter. */
 bool function_is_cuda(const char *name);
+/* Returns true if the name is one of CUDA, or has a row of its own, such as cublasSgemm. */
+bool function_is_known(const char *name);
+/* Returns the name without the version in cuMemAlloc_v2. */
+const char *function_without_version(struct arena *arena, const char *name);
 /* Returns the direction that a name such as cuMemcpyHtoDAsync_v2 states, or COPY_NONE. */
 enum recorded_copy function_copy(const char *name);
 /* Returns true for NCCL's collectives that farwire does not simulate between GPUs. Outside a job,

@@ -53,6 +53,7 @@ struct profile_counts {
 	size_t collectives;         /* collectives and messages with their bytes and group */
 	size_t unknown_collectives; /* kernels of NCCL whose bytes or group the trace lacks */
 	size_t orphans;             /* pieces of GPU work whose calls are not in the trace */
+	const char *note;           /* what the reader assumed, for the user; NULL: nothing */
 	size_t looks; /* comparisons during searches of calls and marks; tests check this number */
 };
 
