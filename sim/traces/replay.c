@@ -310,9 +310,9 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		 * would never run. */
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
 		if (r->rescaling.from)
-			cuda.duration_s = rescale_s(r->arena, &r->rescaling,
-						    recorded_kernel_name(recorded),
-						    cuda.duration_s);
+			cuda.duration_s =
+				rescale_s(r->arena, &r->rescaling, recorded_kernel_name(recorded),
+					  cuda.duration_s);
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
 	cuda.event = (uint16_t)handle_number(r->arena, &r->events,
@@ -405,8 +405,11 @@ struct program *replay_program(struct arena *arena, const struct replay_spec *sp
 	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : spec->host_clock_Hz;
 	struct replay r = {.arena = arena,
 			   .params = params,
-			   .rescaling = {spec->from, spec->to, spec->same_model,
-					 params->arithmetic_ratio, {0}},
+			   .rescaling = {spec->from,
+					 spec->to,
+					 spec->same_model,
+					 params->arithmetic_ratio,
+					 {0}},
 			   .step = spec->step,
 			   .recorded = spec->recorded,
 			   .job = spec->job,
