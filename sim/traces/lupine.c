@@ -15,6 +15,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/gunzip.h"
 #include "sim/base/lines.h"
 #include "sim/base/num.h"
 #include "sim/base/units.h"
@@ -129,6 +130,9 @@ static void read_file(struct lupine *l, const char *path)
 		fail(l, "cannot read the file: %s", strerror(errno));
 		return;
 	}
+	in = gunzip_open(l->diag, l->lines.origin, in);
+	if (!in)
+		return;
 	l->lines.in = in;
 	while (diag_count(l->diag) == 0 && (line = lines_next(&l->lines))) {
 		if (strncmp(line, DEFINE, sizeof DEFINE - 1) == 0)
