@@ -381,8 +381,9 @@ static void fill_ends(struct api_log *log)
 	}
 }
 
-/* Gives the kernels since the wait before an equal share of the time until this wait ended. */
-static void fill_kernels(struct api_log *log)
+/* Gives the kernels since the wait before an equal share of the time until this wait ended. If the
+ * log has times of kernels, those without one take none. */
+static void fill_kernels(struct api_log *log, bool timed)
 {
 	struct recorded_call *calls = log->calls.items;
 	for (size_t i = 0, first = 0; i < log->calls.count; i++) {
@@ -392,7 +393,7 @@ static void fill_kernels(struct api_log *log)
 		enum call_kind kind = function_use(&calls[i]).kind;
 		if (calls[i].gpu_s < 0 && (kind == CALL_LAUNCH || kind == CALL_MEMSET_ASYNC))
 			calls[i].gpu_s = 0;
-		if (!is_wait(&calls[i]))
+		if (timed || !is_wait(&calls[i]))
 			continue;
 		for (size_t k = i; k-- > first;)
 			if (function_use(&calls[k]).kind == CALL_LAUNCH) {
@@ -458,8 +459,7 @@ const struct recorded_calls *api_log_read(struct arena *arena, struct diag *diag
 	recorded_sort(log->calls.items, log->calls.count, sizeof *log->calls.items,
 		      by_thread_and_start);
 	fill_ends(log);
-	if (!timed)
-		fill_kernels(log);
+	fill_kernels(log, timed);
 	counts->used += log->marks.count;
 	counts->note = note_of(log, timed);
 	struct recorded_calls *recorded = ARENA_NEW(arena, struct recorded_calls);

@@ -77,12 +77,25 @@ static void add_known_names(struct lupine *l)
 		*VEC_PUSH(l->arena, &l->ids) = (struct lupine_id){number_of(names[i]), names[i]};
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const struct lupine_id *x = a, *y = b;
+	return ORDER(x->number, y->number);
+}
+
+/* Expects sorted ids. Returns NULL if the number is unknown. */
 static const char *name_of(const struct lupine *l, double number)
 {
-	for (size_t i = l->ids.count; i-- > 0;)
-		if (!(l->ids.items[i].number < number) && !(l->ids.items[i].number > number))
-			return l->ids.items[i].name;
-	return NULL;
+	size_t low = 0, high = l->ids.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->ids.items[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool found = low < l->ids.count && !(l->ids.items[low].number > number);
+	return found ? l->ids.items[low].name : NULL;
 }
 
 /* ---- lines ---- */
@@ -106,7 +119,7 @@ static void take_line(struct lupine *l, char *line)
 	size_t count = lines_words(line, "\t ", words, 4);
 	if (count != 3 || !number_parse(words[1], &stat.count) ||
 	    !number_parse(words[2], &stat.wait_ns) || stat.count < 0 || stat.count > COUNT_MAX ||
-	    stat.wait_ns < 0 || stat.wait_ns > WAIT_MAX_NS) {
+	    stat.count > floor(stat.count) || stat.wait_ns < 0 || stat.wait_ns > WAIT_MAX_NS) {
 		fail(l, "the line is not 'number calls nanoseconds' (name the file that "
 			"LUPINE_RPC_STATS names, and gen_rpc_ids.h)");
 		return;
@@ -223,7 +236,8 @@ static struct recorded_calls *mix(struct lupine *l, double parts)
 		const struct recorded_call call = call_of(stat, 0);
 		unsigned place = place_of(function_use(&call).kind);
 		double offset = place <= PLACE_FREE ? 1 : place < PLACE_WORK ? 0 : 0.5;
-		size_t count = (size_t)floor(stat->count / parts + 0.5);
+		/* A rare function is in each part, too. */
+		size_t count = (size_t)fmax(floor(stat->count / parts + 0.5), stat->count > 0);
 		for (size_t k = 0; k < count; k++)
 			*VEC_PUSH(l->arena, &mixed) = (struct lupine_call){
 				((double)k + offset) / (double)count, place, stat};
@@ -244,6 +258,7 @@ static struct recorded_calls *mix(struct lupine *l, double parts)
 /* Finds the name of each function. Returns false after an error. */
 static bool find_names(struct lupine *l)
 {
+	recorded_sort(l->ids.items, l->ids.count, sizeof *l->ids.items, by_number);
 	for (size_t i = 0; i < l->stats.count; i++) {
 		struct lupine_line *stat = &l->stats.items[i];
 		if (!stat->name)
