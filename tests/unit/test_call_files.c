@@ -9,6 +9,7 @@
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
 #include "sim/traces/readers.h"
+#include "sim/traces/replay.h"
 #include "tests/much_memory.h"
 #include "tests/test.h"
 
@@ -269,6 +270,15 @@ static void bytes_of_calls_are_kept(void)
 		CHECK(calls[2].copy == COPY_NONE);
 		CHECK_NEAR((double)calls[0].compressibility, 2.5, 0);
 		CHECK_NEAR((double)calls[3].arguments_B, 960, 0);
+		const struct replay_step step = {.end_s = 9};
+		const struct calls_params params = {.arguments_B = 120};
+		const struct program *program = replay_program(
+			arena, &(struct replay_spec){
+				       .recorded = recorded, .step = &step, .params = &params});
+		const struct call_thread *thread = &program->threads[0];
+		CHECK_NEAR((double)thread->items[1].call.compressibility, 2.5, 0);
+		CHECK_NEAR((double)thread->items[1].call.arguments_B, 120, 0);
+		CHECK_NEAR((double)thread->items[thread->count - 2].call.arguments_B, 960, 0);
 	}
 	arena_free(arena);
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"compressibility\":256}\n" END,
