@@ -5,10 +5,10 @@
 case $FARWIRE in /*) ;; *) FARWIRE=$PWD/$FARWIRE ;; esac
 : "${FARWIRE_DATA:=$PWD}"
 export FARWIRE_DATA
-folder=$(mktemp -d) || exit 2
-trap 'rm -rf "$folder"' EXIT
+check_folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$check_folder"' EXIT
 trap 'exit 130' INT TERM
-scratch=$folder/here
+scratch=$check_folder/here
 mkdir "$scratch"
 code=0
 
@@ -20,7 +20,7 @@ farwire() {
 # A file notes the complaint, because parts of a pipeline run in shells of their own.
 complain() {
 	echo "  $*"
-	: >"$folder/bad"
+	: >"$check_folder/bad"
 }
 
 # expect CODE PATTERN ARGS...: runs farwire and checks its exit code and its messages. After an
@@ -50,6 +50,6 @@ shows() {
 }
 
 verdict() {
-	if [ -e "$folder/bad" ]; then echo "FAIL $1"; else echo "ok $1"; fi
-	rm -f "$folder/bad"
+	if [ -e "$check_folder/bad" ]; then echo "FAIL $1"; else echo "ok $1"; fi
+	rm -f "$check_folder/bad"
 }

@@ -24,10 +24,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Loads CUPTI at run time. A machine may have several versions, and the program may have loaded its
- * own, which must then be used. */
-
-/* CUPTI_FUNCTION(name, parameters): the functions that the recorder calls. */
+/* CUPTI is loaded at run time. A machine may have several versions, and the program may have loaded
+ * its own, which must then be used. CUPTI_FUNCTION(name, parameters) is what the recorder calls. */
 #define CUPTI_FUNCTIONS(CUPTI_FUNCTION)                                                            \
 	CUPTI_FUNCTION(cuptiSubscribe, (CUpti_SubscriberHandle * subscriber,                       \
 					CUpti_CallbackFunc callback, void *userdata))              \
@@ -138,7 +136,7 @@ static struct recorder {
 	struct thread *threads;
 	uint32_t thread_count;
 	bool finished;
-	atomic_bool stopped;
+	atomic_bool recording;
 	atomic_ullong dropped;
 	atomic_uint steps;
 	/* parameters of driver and runtime functions, by CUPTI's function number */
@@ -215,7 +213,7 @@ static void thread_record(struct thread *thread, const struct trace_record *reco
 {
 	struct record_chunk *full = NULL;
 	pthread_mutex_lock(&thread->lock);
-	if (!thread->chunk && !atomic_load(&recorder.stopped))
+	if (!thread->chunk && atomic_load(&recorder.recording))
 		thread->chunk = chunk_take();
 	struct record_chunk *chunk = thread->chunk;
 	if (chunk) {
@@ -371,7 +369,7 @@ static void nvtx_called(struct thread *thread, CUpti_CallbackId id, const CUpti_
 static void CUPTIAPI called(void *ctx, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			    const void *data)
 {
-	struct thread *thread = atomic_load(&recorder.stopped) ? NULL : thread_self();
+	struct thread *thread = atomic_load(&recorder.recording) ? thread_self() : NULL;
 	if (!thread)
 		return;
 	if (domain == CUPTI_CB_DOMAIN_NVTX)
@@ -383,6 +381,21 @@ static void CUPTIAPI called(void *ctx, CUpti_CallbackDomain domain, CUpti_Callba
 			  parameters_known(domain, id,
 					   ((const CUpti_CallbackData *)data)->functionName),
 			  data);
+}
+
+/* Library calls do not count in depth, so the CUDA calls inside them are recorded, too. */
+uint64_t farwire_library_called(const char *function, uint64_t start_ns)
+{
+	struct thread *thread = atomic_load(&recorder.recording) ? thread_self() : NULL;
+	struct trace_record record = {
+		.call = {.function = function, .start_ns = start_ns, .stream = TRACE_NO_STREAM}};
+	if (!thread)
+		return 0;
+	record.call.thread = thread->index;
+	recorder.cupti.cuptiGetTimestamp(&record.call.end_ns);
+	if (function)
+		thread_record(thread, &record);
+	return record.call.end_ns;
 }
 
 /* ---- GPU work ---- */
@@ -485,7 +498,7 @@ static void *writer_run(void *ctx)
  * writer thread. */
 static void finish(void)
 {
-	if (getpid() != recorder.pid || atomic_exchange(&recorder.stopped, true))
+	if (getpid() != recorder.pid || !atomic_exchange(&recorder.recording, false))
 		return;
 	recorder.cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	pthread_mutex_lock(&recorder.lock);
@@ -572,6 +585,7 @@ static const char *begin(void)
 		return "out of memory";
 	if (atexit(finish) != 0)
 		return "the exit handler cannot be registered";
+	atomic_store(&recorder.recording, true);
 	return enable(subscriber);
 }
 
@@ -580,7 +594,7 @@ int InitializeInjection(void)
 	const char *wrong = begin();
 	if (!wrong)
 		return 1;
-	atomic_store(&recorder.stopped, true);
+	atomic_store(&recorder.recording, false);
 	fprintf(stderr, "farwire-trace: nothing is recorded: %s\n", wrong);
 	return 0;
 }

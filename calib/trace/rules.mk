@@ -9,7 +9,8 @@ CUPTI_H := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h \
 TRACE_SOURCES := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/trace/*.c)))
 OBJECTS_AT ?= $(BUILD)
 TRACE_OBJECTS := $(TRACE_SOURCES:%.c=$(OBJECTS_AT)/%.o)
-TRACE := $(if $(CUPTI_H),$(BUILD)/libfarwire-trace.so $(BUILD)/farwire-trace)
+TRACE_LIBRARIES := $(if $(filter x86_64,$(shell uname -m)),$(BUILD)/libfarwire-libraries.so)
+TRACE := $(if $(CUPTI_H),$(BUILD)/libfarwire-trace.so $(TRACE_LIBRARIES) $(BUILD)/farwire-trace)
 
 .PHONY: trace
 trace: $(TRACE)
@@ -21,6 +22,11 @@ $(TRACE_OBJECTS): FLAGS += -fPIC -fvisibility=hidden \
 $(BUILD)/libfarwire-trace.so: $(TRACE_OBJECTS)
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -shared -o $@ $^ $(LDFLAGS) -ldl
+
+# The library has no sanitizer or profile, because the dynamic linker loads it before them.
+$(BUILD)/libfarwire-libraries.so: $(ROOT)/calib/trace/audit/libraries.c
+	$(call say,LINK)
+	$(Q)$(CC) -std=gnu17 -O2 $(WARNINGS) -fPIC -fvisibility=hidden -shared -o $@ $< -ldl
 
 $(BUILD)/farwire-trace: $(ROOT)/calib/trace/farwire-trace
 	@mkdir -p $(@D)
@@ -37,6 +43,8 @@ install-trace: $(TRACE)
 	$(if $(TRACE),install -D -m 755 $(BUILD)/farwire-trace $(DESTDIR)$(PREFIX)/bin/farwire-trace)
 	$(if $(TRACE),install -D -m 755 $(BUILD)/libfarwire-trace.so \
 		$(DESTDIR)$(PREFIX)/lib/farwire/libfarwire-trace.so)
+	$(if $(and $(TRACE),$(TRACE_LIBRARIES)),install -D -m 755 $(TRACE_LIBRARIES) \
+		$(DESTDIR)$(PREFIX)/lib/farwire/libfarwire-libraries.so)
 	$(if $(TRACE),install -D -m 644 $(ROOT)/docs/man/farwire-trace.1 $(SHARE)/man/man1/farwire-trace.1)
 
 uninstall: uninstall-trace

@@ -77,8 +77,7 @@ FILE *gunzip_open(struct diag *diag, struct origin origin, FILE *in)
 	if (!takes_mark(in))
 		return in;
 	FILE *out = tmpfile();
-	const char *why =
-		out && inflateInit2(&z, WINDOW_AND_GZIP) == Z_OK ? NULL : strerror(errno);
+	const char *why = out && inflateInit2(&z, WINDOW_AND_GZIP) == Z_OK ? NULL : strerror(errno);
 	if (!why) {
 		why = unpack(&z, in, out);
 		inflateEnd(&z);

@@ -143,7 +143,8 @@ const struct importer import_nsys = {
 
 const struct importer import_api_log = {
 	.name = "api-log",
-	.help = "logs of CUDA calls with times and bytes, one call a line, converted to a call file",
+	.help = "logs of CUDA calls with times and bytes, one call a line, converted to a call "
+		"file",
 	.calls = api_log_read,
 	.steps = " (to get marks, write lines such as '0.25 step 3')",
 };

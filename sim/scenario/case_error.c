@@ -155,11 +155,11 @@ static const char *moved_words(struct arena *arena, const struct scenario *scena
 			named[0] ? ")" : "", gpu->profile, gpu->profile);
 	if (strcmp(program->profile, gpu->profile) == 0)
 		return "";
-	struct rescaling rescaling = {program->gpu, &gpu->params, false,
-					    program->params->arithmetic_ratio, {0}};
-	return arena_printf(arena, "; from %s to %s, %s", program->profile, gpu->profile,
-			    rescale_words(arena, program->calls, &program->step, &rescaling,
-					  &lacking));
+	struct rescaling rescaling = {
+		program->gpu, &gpu->params, false, program->params->arithmetic_ratio, {0}};
+	return arena_printf(
+		arena, "; from %s to %s, %s", program->profile, gpu->profile,
+		rescale_words(arena, program->calls, &program->step, &rescaling, &lacking));
 }
 
 const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario,

@@ -13,9 +13,9 @@
  * A log without the end of a call does not say how long it lasted. A call that waits is taken to
  * last until the next one of its thread, and any other call CALL_S.
  *
- * A log without times of kernels says little about the GPU. If a call waits, the kernels that were
- * launched since the wait before share the time from the first launch until the wait ends, because
- * the GPU was busy when the wait began. Kernels behind which no call waits take no time. */
+ * A log without times of kernels says little about the GPU. If a call waits, the GPU was busy when
+ * the wait began. So the kernels that were launched since the wait before share the time from the
+ * first launch until the wait ends. Kernels behind which no call waits take no time. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -168,8 +168,9 @@ static bool begin(struct api_log *log, const char *line)
 {
 	const char *separators = ",\t;";
 	if (strchr("{[<", line[0])) {
-		fail(log, "this is not a log of calls, because it begins with '%c' (write 'time "
-			  "function bytes stream', or a heading with time and name)",
+		fail(log,
+		     "this is not a log of calls, because it begins with '%c' (write 'time "
+		     "function bytes stream', or a heading with time and name)",
 		     line[0]);
 		return true;
 	}
@@ -227,10 +228,12 @@ static enum recorded_copy direction_of(const struct api_log *log, const char *fu
 	static const struct {
 		const char *word;
 		enum recorded_copy copy;
-	} words[] = {{"HtoD", COPY_H2D},         {"DtoH", COPY_D2H},         {"DtoD", COPY_D2D},
-		     {"H2D", COPY_H2D},          {"D2H", COPY_D2H},          {"D2D", COPY_D2D},
-		     {"h2d", COPY_H2D},          {"d2h", COPY_D2H},          {"d2d", COPY_D2D},
-		     {"HostToDevice", COPY_H2D}, {"DeviceToHost", COPY_D2H}, {"DeviceToDevice", COPY_D2D},
+	} words[] = {{"HtoD", COPY_H2D},         {"DtoH", COPY_D2H},
+		     {"DtoD", COPY_D2D},         {"H2D", COPY_H2D},
+		     {"D2H", COPY_D2H},          {"D2D", COPY_D2D},
+		     {"h2d", COPY_H2D},          {"d2h", COPY_D2H},
+		     {"d2d", COPY_D2D},          {"HostToDevice", COPY_H2D},
+		     {"DeviceToHost", COPY_D2H}, {"DeviceToDevice", COPY_D2D},
 		     {"Peer", COPY_P2P}};
 	const char *direction = cell(log, DIRECTION);
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -250,8 +253,8 @@ static bool take_mark(struct api_log *log, double start_s)
 	const char *text = name[4] ? name + 4 + strspn(name + 4, " #") : number;
 	if (text)
 		(void)number_parse(text, &step); /* without a number, steps count from 1 */
-	*VEC_PUSH(log->arena, &log->marks) = (struct recorded_mark){
-		.t_s = start_s, .step = (uint32_t)fmin(fmax(step, 0), 1e9)};
+	*VEC_PUSH(log->arena, &log->marks) =
+		(struct recorded_mark){.t_s = start_s, .step = (uint32_t)fmin(fmax(step, 0), 1e9)};
 	return true;
 }
 
@@ -279,16 +282,17 @@ static bool take_call(struct api_log *log, double start_s)
 	if (end_s > TIME_MAX_S || kernel_s > TIME_MAX_S)
 		return fail(log, "a time is larger than 30 years (name the unit in the heading, "
 				 "for example time_us)");
-	struct recorded_call call = {.start_s = start_s,
-				     .end_s = end_s,
-				     .gpu_start_s = -1,
-				     .gpu_s = kernel_s,
-				     .function = function,
-				     .stream = stream ? names_add(log->streams, stream) : -1,
-				     .event = -1,
-				     .thread = (uint32_t)names_add(log->threads, thread ? thread : ""),
-				     .copy = (uint8_t)copy,
-				     .group = {0, 0, 1}};
+	struct recorded_call call = {
+		.start_s = start_s,
+		.end_s = end_s,
+		.gpu_start_s = -1,
+		.gpu_s = kernel_s,
+		.function = function,
+		.stream = stream ? names_add(log->streams, stream) : -1,
+		.event = -1,
+		.thread = (uint32_t)names_add(log->threads, thread ? thread : ""),
+		.copy = (uint8_t)copy,
+		.group = {0, 0, 1}};
 	enum call_kind kind = function_use(&call).kind;
 	bool has_size = is_copy || kind == CALL_MALLOC || call_has_peers(kind);
 	if (has_size && size_B > 0)
@@ -311,7 +315,7 @@ static bool take_line(struct api_log *log, struct profile_counts *counts)
 	bool known = function_is_known(name);
 	if (!known && counts->used == 0 && strncmp(name, "step", strlen("step")) != 0)
 		return fail(log,
-			    "'%.*s' is no function of CUDA or of its libraries (write 'time "
+			    "'%.*s' is not a function of CUDA or of its libraries (write 'time "
 			    "function bytes stream', or a heading with time and name)",
 			    CELL_MAX_B, name);
 	if (!take_time(log, TIME, &time_s))
@@ -372,13 +376,14 @@ static void fill_ends(struct api_log *log)
 			mark = 0;
 		if (calls[i].end_s >= 0)
 			continue;
-		calls[i].end_s = is_wait(&calls[i]) ? next_s
-						    : fmin(next_s, calls[i].start_s + CALL_S);
+		calls[i].end_s =
+			is_wait(&calls[i]) ? next_s : fmin(next_s, calls[i].start_s + CALL_S);
 	}
 }
 
-/* Gives the kernels since the wait before an equal share of the time until this wait ended. */
-static void fill_kernels(struct api_log *log)
+/* Gives the kernels since the wait before an equal share of the time until this wait ended. If the
+ * log has times of kernels, those without one take none. */
+static void fill_kernels(struct api_log *log, bool timed)
 {
 	struct recorded_call *calls = log->calls.items;
 	for (size_t i = 0, first = 0; i < log->calls.count; i++) {
@@ -388,7 +393,7 @@ static void fill_kernels(struct api_log *log)
 		enum call_kind kind = function_use(&calls[i]).kind;
 		if (calls[i].gpu_s < 0 && (kind == CALL_LAUNCH || kind == CALL_MEMSET_ASYNC))
 			calls[i].gpu_s = 0;
-		if (!is_wait(&calls[i]))
+		if (timed || !is_wait(&calls[i]))
 			continue;
 		for (size_t k = i; k-- > first;)
 			if (function_use(&calls[k]).kind == CALL_LAUNCH) {
@@ -402,6 +407,20 @@ static void fill_kernels(struct api_log *log)
 				calls[k].gpu_s = busy_s / (double)count;
 		first = i + 1;
 	}
+}
+
+/* Returns what was assumed and left out. */
+static const char *note_of(const struct api_log *log, bool timed)
+{
+	const char *note =
+		timed ? ""
+		      : "kernels share the time until the next wait, because the log does "
+			"not say how long each one took";
+	if (log->unknown_count == 0)
+		return note;
+	return arena_printf(log->arena,
+			    "%s%s%zu lines of other functions were left out, the first of %.*s",
+			    note, *note ? "\n" : "", log->unknown_count, CELL_MAX_B, log->unknown);
 }
 
 const struct recorded_calls *api_log_read(struct arena *arena, struct diag *diag, FILE *in,
@@ -440,19 +459,9 @@ const struct recorded_calls *api_log_read(struct arena *arena, struct diag *diag
 	recorded_sort(log->calls.items, log->calls.count, sizeof *log->calls.items,
 		      by_thread_and_start);
 	fill_ends(log);
-	if (!timed)
-		fill_kernels(log);
+	fill_kernels(log, timed);
 	counts->used += log->marks.count;
-	counts->note = arena_printf(
-		arena, "%s%s",
-		timed ? "" : "kernels share the time until the next wait, because the log does not say "
-			     "how long each one took",
-		log->unknown_count == 0
-			? ""
-			: arena_printf(arena, "%s%zu lines of other functions were left out, the "
-					      "first of %.*s",
-				       timed ? "" : "\n", log->unknown_count, CELL_MAX_B,
-				       log->unknown));
+	counts->note = note_of(log, timed);
 	struct recorded_calls *recorded = ARENA_NEW(arena, struct recorded_calls);
 	*recorded = (struct recorded_calls){.tool = "api-log",
 					    .gpu = "",

@@ -16,8 +16,8 @@
 #include "sim/traces/functions.h"
 
 /* Larger times (30 years) and sizes are refused. */
-#define TIME_MAX_S 1e9
-#define SIZE_MAX_B 1e15
+#define TIME_MAX_S      1e9
+#define SIZE_MAX_B      1e15
 #define ARGUMENTS_MAX_B 1e9
 /* LZ4 stores 255 bytes of a run in one, so no copy shrinks to less than a 255th. */
 #define COMPRESSIBILITY_MAX 255

@@ -15,6 +15,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/gunzip.h"
 #include "sim/base/lines.h"
 #include "sim/base/num.h"
 #include "sim/base/units.h"
@@ -34,8 +35,8 @@ struct lupine_id {
 	const char *name;
 };
 
-struct lupine_line { /* of the statistics */
-	double number;       /* -1: the file names the function */
+struct lupine_line {   /* of the statistics */
+	double number; /* -1: the file names the function */
 	const char *name;
 	double count, wait_ns;
 	struct origin origin;
@@ -76,12 +77,25 @@ static void add_known_names(struct lupine *l)
 		*VEC_PUSH(l->arena, &l->ids) = (struct lupine_id){number_of(names[i]), names[i]};
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const struct lupine_id *x = a, *y = b;
+	return ORDER(x->number, y->number);
+}
+
+/* Expects sorted ids. Returns NULL if the number is unknown. */
 static const char *name_of(const struct lupine *l, double number)
 {
-	for (size_t i = l->ids.count; i-- > 0;)
-		if (!(l->ids.items[i].number < number) && !(l->ids.items[i].number > number))
-			return l->ids.items[i].name;
-	return NULL;
+	size_t low = 0, high = l->ids.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->ids.items[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool found = low < l->ids.count && !(l->ids.items[low].number > number);
+	return found ? l->ids.items[low].name : NULL;
 }
 
 /* ---- lines ---- */
@@ -94,8 +108,8 @@ static void take_define(struct lupine *l, char *line)
 	    !number_parse(words[1], &number) || number < 0 || number > UINT32_MAX)
 		fail(l, "the definition has no number (name the unchanged gen_rpc_ids.h)");
 	else
-		*VEC_PUSH(l->arena, &l->ids) = (struct lupine_id){
-			(uint32_t)number, arena_strdup(l->arena, words[0])};
+		*VEC_PUSH(l->arena, &l->ids) =
+			(struct lupine_id){(uint32_t)number, arena_strdup(l->arena, words[0])};
 }
 
 static void take_line(struct lupine *l, char *line)
@@ -105,7 +119,7 @@ static void take_line(struct lupine *l, char *line)
 	size_t count = lines_words(line, "\t ", words, 4);
 	if (count != 3 || !number_parse(words[1], &stat.count) ||
 	    !number_parse(words[2], &stat.wait_ns) || stat.count < 0 || stat.count > COUNT_MAX ||
-	    stat.wait_ns < 0 || stat.wait_ns > WAIT_MAX_NS) {
+	    stat.count > floor(stat.count) || stat.wait_ns < 0 || stat.wait_ns > WAIT_MAX_NS) {
 		fail(l, "the line is not 'number calls nanoseconds' (name the file that "
 			"LUPINE_RPC_STATS names, and gen_rpc_ids.h)");
 		return;
@@ -113,8 +127,9 @@ static void take_line(struct lupine *l, char *line)
 	if (!number_parse(words[0], &stat.number))
 		stat.name = arena_strdup(l->arena, words[0]);
 	if (stat.name && !function_is_known(stat.name))
-		fail(l, "'%.64s' is no function of CUDA or of its libraries (name the file that "
-			"LUPINE_RPC_STATS names)",
+		fail(l,
+		     "'%.64s' is not a function of CUDA or of its libraries (name the file that "
+		     "LUPINE_RPC_STATS names)",
 		     stat.name);
 	*VEC_PUSH(l->arena, &l->stats) = stat;
 }
@@ -128,6 +143,9 @@ static void read_file(struct lupine *l, const char *path)
 		fail(l, "cannot read the file: %s", strerror(errno));
 		return;
 	}
+	in = gunzip_open(l->diag, l->lines.origin, in);
+	if (!in)
+		return;
 	l->lines.in = in;
 	while (diag_count(l->diag) == 0 && (line = lines_next(&l->lines))) {
 		if (strncmp(line, DEFINE, sizeof DEFINE - 1) == 0)
@@ -147,8 +165,8 @@ struct lupine_call {
 };
 
 /* Calls of one time are in this order, because the end of some work comes before the begin of the
- * next. Up to PLACE_FREE the last call of a function ends the program. From PLACE_BEGIN on, the first
- * call begins it. */
+ * next. Up to PLACE_FREE the last call of a function ends the program. From PLACE_BEGIN on, the
+ * first call begins it. */
 enum { PLACE_EVENT, PLACE_WAIT_EVENT, PLACE_END, PLACE_FREE, PLACE_BEGIN, PLACE_INPUT, PLACE_WORK };
 
 static unsigned place_of(enum call_kind kind)
@@ -209,7 +227,7 @@ static struct recorded_call call_of(const struct lupine_line *stat, size_t index
 	return call;
 }
 
-/* Returns the calls of one part of so many equal ones, in their order. */
+/* Returns the calls of one part of the program, which has `parts` equal ones, in their order. */
 static struct recorded_calls *mix(struct lupine *l, double parts)
 {
 	VEC(struct lupine_call) mixed = {0};
@@ -218,17 +236,18 @@ static struct recorded_calls *mix(struct lupine *l, double parts)
 		const struct recorded_call call = call_of(stat, 0);
 		unsigned place = place_of(function_use(&call).kind);
 		double offset = place <= PLACE_FREE ? 1 : place < PLACE_WORK ? 0 : 0.5;
-		size_t count = (size_t)floor(stat->count / parts + 0.5);
+		/* A rare function is in each part, too. */
+		size_t count = (size_t)fmax(floor(stat->count / parts + 0.5), stat->count > 0);
 		for (size_t k = 0; k < count; k++)
 			*VEC_PUSH(l->arena, &mixed) = (struct lupine_call){
 				((double)k + offset) / (double)count, place, stat};
 	}
 	struct recorded_calls *recorded = ARENA_NEW(l->arena, struct recorded_calls);
-	*recorded = (struct recorded_calls){.tool = "lupine",
-					    .gpu = "",
-					    .call_count = mixed.count,
-					    .calls = ARENA_ARRAY(l->arena, mixed.count + 1,
-								 struct recorded_call)};
+	*recorded = (struct recorded_calls){
+		.tool = "lupine",
+		.gpu = "",
+		.call_count = mixed.count,
+		.calls = ARENA_ARRAY(l->arena, mixed.count + 1, struct recorded_call)};
 	recorded_sort(mixed.items, mixed.count, sizeof *mixed.items, by_time);
 	for (size_t i = 0; i < mixed.count; i++)
 		recorded->calls[i] = call_of(mixed.items[i].stat, i);
@@ -239,6 +258,7 @@ static struct recorded_calls *mix(struct lupine *l, double parts)
 /* Finds the name of each function. Returns false after an error. */
 static bool find_names(struct lupine *l)
 {
+	recorded_sort(l->ids.items, l->ids.count, sizeof *l->ids.items, by_number);
 	for (size_t i = 0; i < l->stats.count; i++) {
 		struct lupine_line *stat = &l->stats.items[i];
 		if (!stat->name)
@@ -262,8 +282,10 @@ const struct recorded_calls *lupine_read(struct arena *arena, struct diag *diag,
 	double calls = 0, waiting = 0, wait_s = 0;
 	l->arena = arena;
 	l->diag = l->lines.diag = diag;
-	l->lines.too_long = "this is no statistics of Lupine, because a line is longer than 64 KiB";
-	l->lines.not_text = "this is no statistics of Lupine, because it contains a zero byte";
+	l->lines.too_long =
+		"this is not a file of Lupine's statistics, because a line is longer than 64 KiB";
+	l->lines.not_text =
+		"this is not a file of Lupine's statistics, because it contains a zero byte";
 	add_known_names(l);
 	for (size_t i = 0; i < count && diag_count(diag) == 0; i++)
 		read_file(l, paths[i]);
@@ -276,15 +298,17 @@ const struct recorded_calls *lupine_read(struct arena *arena, struct diag *diag,
 		wait_s += stat->wait_ns * 1e-9;
 	}
 	if (calls < 1)
-		return diag_null(diag, (struct origin){paths[0], 0},
-				 "the statistics have no call (set LUPINE_RPC_STATS for the client)");
+		return diag_null(
+			diag, (struct origin){paths[0], 0},
+			"the statistics have no call (set LUPINE_RPC_STATS for the client)");
 	double parts = ceil(calls / CALLS_MOST);
 	counts->events = counts->used = l->stats.count;
 	counts->note = arena_printf(
 		arena,
 		"the calls are a mix at equal distances, because statistics have no order, bytes "
 		"and kernel times%s\nLupine's callers waited %s in all for %.0f of %.0f calls",
-		parts > 1 ? arena_printf(arena, "; the file is one of %.0f equal parts", parts) : "",
+		parts > 1 ? arena_printf(arena, "; the file is one of %.0f equal parts", parts)
+			  : "",
 		quantity_format(arena, QUANTITY_TIME, wait_s), waiting, calls);
 	return mix(l, parts);
 }

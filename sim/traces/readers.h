@@ -37,8 +37,8 @@ trace_reader kineto_read;
  * order of process numbers. These tables are used, if they exist:
  *
  *   - CUPTI_ACTIVITY_KIND_RUNTIME: CUDA calls;
- *   - CUBLAS_EVENTS and CUDNN_EVENTS: calls of libraries, if nsys traced them (--trace=cublas,cudnn).
- *     The CUDA calls inside them belong to them;
+ *   - CUBLAS_EVENTS and CUDNN_EVENTS: calls of libraries, if nsys traced them
+ * (--trace=cublas,cudnn). The CUDA calls inside them belong to them;
  *   - CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY and _MEMSET: work of the GPU;
  *   - CUPTI_ACTIVITY_KIND_SYNCHRONIZATION and _CUDA_EVENT: events and streams of calls;
  *   - NVTX_EVENTS: texts such as "step 3", "iteration 3" or "ProfilerStep#3" are steps.

@@ -97,10 +97,11 @@ static const char *add_call(struct job_building *b, const struct recorded_calls 
 {
 	struct recorded_shape shape = shape_of(recorded, &call->group, b->rank_count);
 	if (function_is_foreign_collective(call->function))
-		return arena_printf(b->arena,
-				    "rank %u calls %s, which is not simulated between GPUs (play one "
-				    "rank without case.gpus, or record all-reduces)",
-				    (unsigned)recorded->rank, call->function);
+		return arena_printf(
+			b->arena,
+			"rank %u calls %s, which is not simulated between GPUs (play one "
+			"rank without case.gpus, or record all-reduces)",
+			(unsigned)recorded->rank, call->function);
 	if (is_message(function_use(call).kind)) {
 		if (recorded_count != b->rank_count)
 			return arena_printf(b->arena,

@@ -41,10 +41,10 @@ static const struct param_row calls_rows[] = {
 		     "size of the marshalled arguments of each recorded call whose recording does "
 		     "not state it",
 		     "assumption: the same as for a framework's launches"),
-	COST_ASSUMED(struct calls_params, arithmetic_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
-		     "factor on the odds that arithmetic, and not memory, limits a kernel whose "
-		     "time moves to another GPU",
-		     "assumption: the class of each kernel states its odds"),
+	COST_GENERATION(struct calls_params, arithmetic_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
+			"factor on the odds that arithmetic, and not memory, limits a kernel whose "
+			"time moves to another GPU",
+			"assumption: the class of each kernel states its odds"),
 };
 const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
 
@@ -316,9 +316,9 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		 * would never run. */
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
 		if (r->rescaling.from)
-			cuda.duration_s = rescale_s(r->arena, &r->rescaling,
-						    recorded_kernel_name(recorded),
-						    cuda.duration_s);
+			cuda.duration_s =
+				rescale_s(r->arena, &r->rescaling, recorded_kernel_name(recorded),
+					  cuda.duration_s);
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
 	cuda.event = (uint16_t)handle_number(r->arena, &r->events,
@@ -411,8 +411,11 @@ struct program *replay_program(struct arena *arena, const struct replay_spec *sp
 	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : spec->host_clock_Hz;
 	struct replay r = {.arena = arena,
 			   .params = params,
-			   .rescaling = {spec->from, spec->to, spec->same_model,
-					 params->arithmetic_ratio, {0}},
+			   .rescaling = {spec->from,
+					 spec->to,
+					 spec->same_model,
+					 params->arithmetic_ratio,
+					 {0}},
 			   .step = spec->step,
 			   .recorded = spec->recorded,
 			   .job = spec->job,

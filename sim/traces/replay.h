@@ -20,16 +20,17 @@
 
 enum calls_host { CALLS_HOST_DRIVER, CALLS_HOST_RECORDED };
 struct calls_params {
-	const char *gpu;     /* profile of the recorded GPU; "": that of the recording's name */
-	double kernel_ratio; /* factor of recorded GPU times */
-	double think_ratio;  /* factor of recorded times between calls */
-	double copies_ratio;   /* factor of the bytes of recorded copies */
-	double clock_Hz;     /* clock of the recording's host; 0: clock of the simulated host */
-	int host;            /* enum calls_host */
-	double step_count;   /* number of the marked step, from 1; 0: the step of median time */
-	double copy_B;       /* size of each copy; 0: as recorded */
-	double arguments_B;  /* marshalled arguments of a call */
-	double arithmetic_ratio; /* factor on the odds that arithmetic limits a kernel (rescale.h) */
+	const char *gpu;         /* profile of the recorded GPU; "": that of the recording's name */
+	double kernel_ratio;     /* factor of recorded GPU times */
+	double think_ratio;      /* factor of recorded times between calls */
+	double copies_ratio;     /* factor of the bytes of recorded copies */
+	double clock_Hz;         /* clock of the recording's host; 0: clock of the simulated host */
+	int host;                /* enum calls_host */
+	double step_count;       /* number of the marked step, from 1; 0: the step of median time */
+	double copy_B;           /* size of each copy; 0: as recorded */
+	double arguments_B;      /* marshalled arguments of a call */
+	double arithmetic_ratio; /* factor on the odds that arithmetic limits a kernel (rescale.h)
+				  */
 };
 extern const struct param_table calls_table;
 

@@ -125,8 +125,7 @@ static void add(struct class_sum sums[CLASS_COUNT], const struct rescaling *r,
 }
 
 const char *rescale_words(struct arena *arena, const struct recorded_calls *recorded,
-			  const struct replay_step *step, struct rescaling *r,
-			  const char **lacking)
+			  const struct replay_step *step, struct rescaling *r, const char **lacking)
 {
 	struct class_sum sums[CLASS_COUNT] = {0}, all = {0};
 	const char *words = "";
@@ -158,6 +157,6 @@ const char *rescale_words(struct arena *arena, const struct recorded_calls *reco
 	return arena_printf(arena,
 			    "kernel times are scaled by %.3g in all (by between %.3g and %.3g, if "
 			    "memory or arithmetic limited each kernel):%s",
-			    all.to_s / all.from_s, all.low_s / all.from_s,
-			    all.high_s / all.from_s, words);
+			    all.to_s / all.from_s, all.low_s / all.from_s, all.high_s / all.from_s,
+			    words);
 }

@@ -53,16 +53,25 @@ check_replays() {
 	verdict "$gpu.recorded_steps_are_replayed"
 }
 
+# check_move FROM PERCENT: the step that was recorded on another GPU, against the median of this one's
+check_move() {
+	gzip -dc "$recorded/$1-resnet50-train.jsonl.gz" >"$scratch/moved.jsonl"
+	replay moved.jsonl 64 train "$2"
+	verdict "$gpu.step_recorded_on_another_gpu_is_moved_by_the_classes_of_its_kernels"
+}
+
 gpu=h200
 check_fit
 check_programs 15
 check_replays 5 5 20
+check_move h100 4
 
 # PyTorch's profiler made the H100's host the limit: the profiled step took 51 ms, not 39 ms.
 gpu=h100
 check_fit
 check_programs 20
 check_replays 5 25 10
+check_move h200 2
 
 command -v python3 >/dev/null || { echo 'skipped: python3 is missing' && exit 0; }
 python3 -B calib/trace/kernels_summary.py $recorded/h100-kernels.jsonl.gz >"$scratch/summary" ||

@@ -8,9 +8,9 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/check.sh
 
 headers=
-for folder in "${CUDA_HOME:-/usr/local/cuda}/include" \
+for place in "${CUDA_HOME:-/usr/local/cuda}/include" \
 	"${CUDA_HOME:-/usr/local/cuda}/extras/CUPTI/include"; do
-	[ -f "$folder/cupti.h" ] && headers=$folder
+	[ -f "$place/cupti.h" ] && headers=$place
 done
 if [ -z "$headers" ]; then
 	echo '  skipped: cupti.h is missing'
@@ -89,6 +89,57 @@ step=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^step_s/ && !at) a
 awk -v step="$step" 'BEGIN { exit !(step > 600 && step < 1500) }' ||
 	complain "a replayed step takes $step us, not 600 to 1500"
 verdict trace.replay_takes_as_long_as_the_script
+
+# A program calls a cuBLAS that makes all calls of a step, once with fifteen arguments. The recording has the call around
+# them, and farwire gives it their work on the GPU: 4 kernels of 100 us, a graph of 50 us and a memset of 5 us.
+if [ -f "$build/libfarwire-libraries.so" ]; then
+	cat >"$scratch/blas.c" <<'END'
+int cublasSgemm_v2(void (*play)(int), int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l,
+		   int m, double n);
+int cublasSgemm_v2(void (*play)(int), int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l,
+		   int m, double n)
+{
+	play(1);
+	return a + b + c + d + e + f + g + h + i + j + k + l + m + (int)n;
+}
+END
+	cat >"$scratch/uses_blas.c" <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+int cublasSgemm_v2(void (*play)(int), int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l,
+		   int m, double n);
+int main(void)
+{
+	void *recorder = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
+	void *cupti = dlopen(getenv("FAKE_CUPTI"), RTLD_NOW);
+	int (*begin)(void);
+	void (*play)(int);
+	void *found = dlsym(recorder, "InitializeInjection");
+	memcpy(&begin, &found, sizeof found);
+	found = dlsym(cupti, "fake_play");
+	memcpy(&play, &found, sizeof found);
+	if (!begin())
+		return 1;
+	return cublasSgemm_v2(play, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14.5);
+}
+END
+	gcc -O1 -shared -fPIC -o "$scratch/libcublas.so.12" "$scratch/blas.c" &&
+		gcc -O1 -o "$scratch/uses_blas" "$scratch/uses_blas.c" "$scratch/libcublas.so.12" -Wl,-rpath,"$scratch" -ldl ||
+		complain 'the program with libcublas.so.12 does not compile'
+	"$build/farwire-trace" -l -o "$scratch/blas.jsonl" -- "$scratch/uses_blas" 2>"$scratch.err"
+	code=$?
+	[ "$code" = 105 ] || complain "the program ended with $code, not the sum 105: $(cat "$scratch.err")"
+	holds "$scratch/blas.jsonl" '"call":"cublasSgemm"' 1
+	holds "$scratch/blas.jsonl" '"call":"cudaLaunchKernel"' 4
+	sed '/^{"step"/d; s/"lines":[0-9]*,//' "$scratch/blas.jsonl" >"$scratch/whole.jsonl" # the only step has no end
+	expect 0 '' run --calls "$scratch/whole.jsonl" --topology t320-same-esxi --draws 0 -q --format json
+	shows '"calls": 1,'
+	shows '"breakdown": \{"kernel": 0\.000455,'
+	traced 105 "$scratch/plain.jsonl" "$scratch/uses_blas"
+	holds "$scratch/plain.jsonl" 'cublas' 0
+	verdict trace.calls_of_libraries_contain_the_calls_that_they_make
+fi
 
 traced 7 "$scratch/two.jsonl" "$scratch/program" 3 threads
 holds "$scratch/two.jsonl" '^{"thread":[01],' 86

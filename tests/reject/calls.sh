@@ -79,7 +79,7 @@ printf '{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaFree",\n' >to
 printf '\037\213\010' >trace.json.gz
 expect 2 'torn\.json:2: the file is not JSON' import kineto torn.json -o x.jsonl
 expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
-expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
+expect 2 'trace\.json\.gz: the compressed file cannot be unpacked: it ends too early' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
 expect 2 'the file is not a trace' import kineto empty.jsonl

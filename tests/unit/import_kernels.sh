@@ -131,6 +131,11 @@ printf 'gpu,type,m,n,k,time\na40,bf16,1,1,1,10us\n' >other.csv
 printf 'gpu,type,m,n,k,time\nl40s,bf16,1,1,1,10us\n' >bad.csv
 expect 2 '^other.csv: the file is of the GPU a40, but an earlier one is of l40s' import kernels bad.csv other.csv
 expect 2 'import: --gpu chooses rows of `import kernels` only' import iperf3 bad.csv --gpu l40s
-gzip -c bad.csv >bad.csv.gz
-expect 2 'is compressed \(write gunzip -c bad.csv.gz \| farwire import kernels - ' import kernels bad.csv.gz
 verdict import_kernels.wrong_tables_are_refused
+
+gzip -c bad.csv >bad.csv.gz
+expect 0 '' import kernels bad.csv -q
+cp "$scratch.out" plain.jsonl
+expect 0 '' import kernels bad.csv.gz -q
+cmp -s "$scratch.out" plain.jsonl || complain 'a compressed table becomes another recording'
+verdict import_kernels.compressed_tables_are_read

@@ -67,6 +67,33 @@ head -c 3000 "$samples/nsys-ai-healthy_1pct.sqlite" >cut.sqlite
 expect 2 'cut.sqlite: .*(cannot be read|no usable row)' import nsys cut.sqlite
 verdict import_traces.cut_database_of_nsight_systems_is_refused
 
+# A report with --trace=cuda,cublas,cudnn: the launches inside cublasGemmEx belong to it, and cudnnCreate has none.
+if command -v python3 >/dev/null; then
+	python3 - <<'END' || complain 'python3 cannot write the database'
+import sqlite3
+
+db = sqlite3.connect("libraries.sqlite")
+db.executescript("""
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'cublasGemmEx'), (3, 'cudnnCreate'), (4, 'gemm');
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, nameId INT, globalTid INT, correlationId INT);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2000, 3000, 1, 5, 1), (4000, 5000, 1, 5, 2), (9000, 9500, 1, 5, 3);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, shortName INT, streamId INT, correlationId INT);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (3000, 3500, 4, 7, 1), (5000, 5250, 4, 7, 2), (9500, 9600, 4, 7, 3);
+CREATE TABLE CUBLAS_EVENTS (start INT, end INT, eventClass INT, globalTid INT, nameId INT);
+INSERT INTO CUBLAS_EVENTS VALUES (1500, 6000, 1, 5, 2);
+CREATE TABLE CUDNN_EVENTS (start INT, end INT, eventClass INT, globalTid INT, nameId INT);
+INSERT INTO CUDNN_EVENTS VALUES (1000, 1400, 1, 5, 3);
+""")
+db.commit()
+END
+	expect 0 'converted 3 calls of 1 threads' import nsys libraries.sqlite
+	has 1 '"cudnnCreate","start_s":0.000000000,"end_s":0.000000400}'
+	has 1 '"cublasGemmEx",.*"stream":7,"kernel_s":0.000000750,'
+	has 1 '"cudaLaunchKernel",.*"kernel_s":0.000000100,'
+	verdict import_traces.calls_of_libraries_have_the_kernels_that_they_launch
+fi
+
 for stats in gprofiler-cuda_gpu_trace pipit-nbody-nvtx-trace; do
 	expect 2 "$stats.csv: this is not a database of SQLite .*nsys export --type sqlite" \
 		import nsys "$samples/$stats.csv"

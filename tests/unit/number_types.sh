@@ -81,19 +81,29 @@ kernels_ms() { # EXPECTED OPTIONS...
 }
 record 'NVIDIA A100-SXM4-80GB' ampere_fp16_s16816gemm_fp16_128x64 >a100.jsonl
 # The data sheets of A100 80 GB and V100: fp16 312 and 125 TFLOPS, 2039 and 898 GB/s, fp32 19.5 and 15.7 TFLOPS.
-# 312/125 + 2039/898 + sqrt(19.5/15.7 x 2039/898) = 2.496 + 2.2706 + 1.6794 = 6.446 ms
-kernels_ms 6.446 --topology dgx1-v100 --calls a100.jsonl
-grep -q 'from a100-sxm4-80 to v100-sxm2, kernel times are scaled by 2.15 in all' "$scratch.out" ||
+# The bandwidths that are reached have a ratio of 2039 x 0.8 / (898 x 0.9) = 2.0183. Each kernel has 2 us that do not change.
+# 2.496^0.9 x 2.0183^0.1 + 1.242^0.05 x 2.0183^0.95 + (1.242 x 2.0183)^0.5 = 2.4434 + 1.9700 + 1.5833 = 5.9967, so it is
+# 3 x 0.002 + 0.998 x 5.9967 = 5.9907 ms.
+kernels_ms 5.9907 --topology dgx1-v100 --calls a100.jsonl
+grep -q 'from a100-sxm4-80 to v100-sxm2, kernel times are scaled by 2 in all .*: element-wise 33 % by 1.97, product 33 % by 2.44, other 33 % by 1.58' \
+	"$scratch.out" ||
 	complain "the evidence does not say how: $(grep evidence "$scratch.out")"
 record a100-sxm4-80 ampere_fp16_s16816gemm_fp16_128x64 >profile.jsonl
-kernels_ms 6.446 --topology dgx1-v100 --calls profile.jsonl
+kernels_ms 5.9907 --topology dgx1-v100 --calls profile.jsonl
 kernels_ms 3 --topology dgx-a100 --set 'gpu.*.profile=a100-sxm4-80' --calls a100.jsonl
 record '' ampere_fp16_s16816gemm_fp16_128x64 >unknown.jsonl
 kernels_ms 3 --topology dgx1-v100 --calls unknown.jsonl
 grep -q 'the recording does not name, so they are not scaled to v100-sxm2 (write its profile' "$scratch.out" ||
 	complain "no warning about an unknown GPU: $(grep evidence "$scratch.out")"
-kernels_ms 6.446 --topology dgx1-v100 --calls unknown.jsonl --set calls.gpu=a100-sxm4-80
+kernels_ms 5.9907 --topology dgx1-v100 --calls unknown.jsonl --set calls.gpu=a100-sxm4-80
 verdict recordings.kernels_are_scaled_by_their_class_to_another_gpu
+
+# Odds that are 1.7 times as high turn shares of 0.9, 0.05 and 0.5 into 0.9387, 0.0821 and 0.6296: the sum is 5.8840 ms.
+kernels_ms 5.8840 --topology dgx1-v100 --calls a100.jsonl --set calls.arithmetic=1.7
+kernels_ms 6.0822 --topology dgx1-v100 --calls a100.jsonl --set calls.arithmetic=0.588235
+farwire explain --topology dgx1-v100 --calls a100.jsonl calls.arithmetic
+shows 'calls.arithmetic .*1 .*0.4348.*2.3'
+verdict recordings.calls_arithmetic_moves_the_shares_of_all_classes_and_has_an_interval
 
 record 'NVIDIA A100-SXM4-80GB' ampere_bf16_s16816gemm_bf16_128x64 >bf16.jsonl
 refused "case.calls: the kernel 'ampere_bf16_s16816gemm_bf16_128x64' multiplies bf16, which GPU 'v100-sxm2' does not have" \

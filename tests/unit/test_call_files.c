@@ -9,6 +9,7 @@
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
 #include "sim/traces/readers.h"
+#include "sim/traces/replay.h"
 #include "tests/much_memory.h"
 #include "tests/test.h"
 
@@ -157,50 +158,67 @@ static void calls_are_sorted_and_kernels_move_to_the_outer_call(void)
 
 /* ---- functions ---- */
 
+static const struct {
+	const char *name;
+	enum call_kind kind;
+	enum function_host host;
+} rows[] = {
+	{"cudaLaunchKernelExC", CALL_LAUNCH, HOST_ROW},
+	{"cuLaunchKernel", CALL_LAUNCH, HOST_ROW},
+	{"cudaGraphLaunch", CALL_LAUNCH, HOST_OWN},
+	{"cudaMallocAsync", CALL_MALLOC, HOST_OWN},
+	{"cudaMalloc", CALL_MALLOC, HOST_ROW},
+	{"cuMemFree", CALL_FREE, HOST_ROW},
+	{"cudaGetDevice", CALL_GET_DEVICE, HOST_ROW},
+	{"cudaGetDeviceProperties", CALL_GET_ATTRIBUTE, HOST_ROW},
+	{"cudaStreamIsCapturing", CALL_IS_CAPTURING, HOST_ROW},
+	{"cudaEventCreateWithFlags", CALL_CREATE_HANDLE, HOST_ROW},
+	{"cuCtxSynchronize", CALL_DEVICE_SYNCHRONIZE, HOST_ROW},
+	{"cudaFreeAsync", CALL_MALLOC, HOST_OWN},
+	{"cuCtxPopCurrent", CALL_SET_DEVICE, HOST_ROW},
+	{"cudaEventElapsedTime", CALL_GET_VALUE, HOST_OWN},
+	{"cuMemGetInfo_v2", CALL_GET_VALUE, HOST_OWN},
+	{"cudaPointerGetAttributes", CALL_GET_VALUE, HOST_ROW},
+	{"cudaFuncGetAttributes", CALL_GET_ATTRIBUTE, HOST_ROW},
+	{"cudaFuncSetAttribute", CALL_LIBRARY, HOST_OWN},
+	{"cudnnCreateTensorDescriptor", CALL_CREATE_HANDLE, HOST_OWN},
+	{"cudnnSetTensorNdDescriptor", CALL_LIBRARY, HOST_OWN},
+	{"cudnnBackendSetAttribute", CALL_LIBRARY, HOST_OWN},
+	{"cudnnGetConvolutionForwardWorkspaceSize", CALL_GET_VALUE, HOST_OWN},
+	{"cudnnFindConvolutionForwardAlgorithm", CALL_MALLOC, HOST_OWN},
+	{"cudnnConvolutionForward", CALL_LAUNCH, HOST_OWN},
+	{"cublasLtMatmulDescCreate", CALL_CREATE_HANDLE, HOST_OWN},
+	{"cublasLtMatmulAlgoGetHeuristic", CALL_GET_VALUE, HOST_OWN},
+	{"cublasSetStream_v2", CALL_LIBRARY, HOST_OWN},
+	{"cublasGetMatrix", CALL_MALLOC, HOST_OWN},
+	{"cublasGemmEx", CALL_LAUNCH, HOST_OWN},
+	{"hipblasSgemm", CALL_LAUNCH, HOST_OWN},
+	{"cusparseSpMM_bufferSize", CALL_GET_VALUE, HOST_OWN},
+	{"cusolverDnSgetrf", CALL_LAUNCH, HOST_OWN},
+	{"curandGenerateUniform", CALL_LAUNCH, HOST_OWN},
+	{"cufftPlan1d", CALL_MALLOC, HOST_OWN},
+	{"cufftExecC2C", CALL_LAUNCH, HOST_OWN},
+	{"cuModuleLoadData", CALL_MALLOC, HOST_OWN},
+	{"cuModuleGetFunction", CALL_GET_VALUE, HOST_OWN},
+	{"cuLibraryGetKernel", CALL_GET_VALUE, HOST_OWN},
+	{"cuKernelGetParamInfo", CALL_GET_ATTRIBUTE, HOST_ROW},
+	{"cuStreamGetCaptureInfo_v2", CALL_IS_CAPTURING, HOST_ROW},
+	{"cuStreamBeginCapture_v2", CALL_LIBRARY, HOST_OWN},
+	{"__cudaPushCallConfiguration", CALL_GET_DEVICE, HOST_ROW},
+	{"__cudaRegisterFunction", CALL_LIBRARY, HOST_OWN},
+	{"cudnnBackendFinalize", CALL_GET_VALUE, HOST_OWN},
+	{"cudnnGetVersion", CALL_GET_ATTRIBUTE, HOST_OWN},
+	{"cublasGetStatusString", CALL_GET_ATTRIBUTE, HOST_OWN},
+	{"cublasLtMatmulAlgoCheck", CALL_GET_VALUE, HOST_OWN},
+	{"cublasLtMatmul", CALL_LAUNCH, HOST_OWN},
+	{"ncclBcast", CALL_BROADCAST, HOST_ROW},
+	{"ncclReduce", CALL_LAUNCH, HOST_ROW},
+	{"ncclGetUniqueId", CALL_GET_VALUE, HOST_OWN},
+	{"ncclCommInitRank", CALL_MALLOC, HOST_OWN},
+};
+
 static void function_names_map_to_kinds_of_calls(void)
 {
-	static const struct {
-		const char *name;
-		enum call_kind kind;
-		enum function_host host;
-	} rows[] = {
-		{"cudaLaunchKernelExC", CALL_LAUNCH, HOST_ROW},
-		{"cuLaunchKernel", CALL_LAUNCH, HOST_ROW},
-		{"cudaGraphLaunch", CALL_LAUNCH, HOST_OWN},
-		{"cudaMallocAsync", CALL_MALLOC, HOST_OWN},
-		{"cudaMalloc", CALL_MALLOC, HOST_ROW},
-		{"cuMemFree", CALL_FREE, HOST_ROW},
-		{"cudaGetDevice", CALL_GET_DEVICE, HOST_ROW},
-		{"cudaGetDeviceProperties", CALL_GET_ATTRIBUTE, HOST_ROW},
-		{"cudaStreamIsCapturing", CALL_IS_CAPTURING, HOST_ROW},
-		{"cudaEventCreateWithFlags", CALL_CREATE_HANDLE, HOST_ROW},
-		{"cuCtxSynchronize", CALL_DEVICE_SYNCHRONIZE, HOST_ROW},
-		{"cudaFreeAsync", CALL_MALLOC, HOST_OWN},
-		{"cuCtxPopCurrent", CALL_SET_DEVICE, HOST_ROW},
-		{"cudaEventElapsedTime", CALL_GET_VALUE, HOST_OWN},
-		{"cuMemGetInfo_v2", CALL_GET_VALUE, HOST_OWN},
-		{"cudaPointerGetAttributes", CALL_GET_VALUE, HOST_ROW},
-		{"cudaFuncGetAttributes", CALL_GET_ATTRIBUTE, HOST_ROW},
-		{"cudaFuncSetAttribute", CALL_LIBRARY, HOST_OWN},
-		{"cudnnCreateTensorDescriptor", CALL_CREATE_HANDLE, HOST_OWN},
-		{"cudnnSetTensorNdDescriptor", CALL_LIBRARY, HOST_OWN},
-		{"cudnnBackendSetAttribute", CALL_LIBRARY, HOST_OWN},
-		{"cudnnGetConvolutionForwardWorkspaceSize", CALL_GET_VALUE, HOST_OWN},
-		{"cudnnFindConvolutionForwardAlgorithm", CALL_MALLOC, HOST_OWN},
-		{"cudnnConvolutionForward", CALL_LAUNCH, HOST_OWN},
-		{"cublasLtMatmulDescCreate", CALL_CREATE_HANDLE, HOST_OWN},
-		{"cublasLtMatmulAlgoGetHeuristic", CALL_GET_VALUE, HOST_OWN},
-		{"cublasSetStream_v2", CALL_LIBRARY, HOST_OWN},
-		{"cublasGetMatrix", CALL_MALLOC, HOST_OWN},
-		{"cublasGemmEx", CALL_LAUNCH, HOST_OWN},
-		{"hipblasSgemm", CALL_LAUNCH, HOST_OWN},
-		{"cusparseSpMM_bufferSize", CALL_GET_VALUE, HOST_OWN},
-		{"cusolverDnSgetrf", CALL_LAUNCH, HOST_OWN},
-		{"curandGenerateUniform", CALL_LAUNCH, HOST_OWN},
-		{"cufftPlan1d", CALL_MALLOC, HOST_OWN},
-		{"cufftExecC2C", CALL_LAUNCH, HOST_OWN},
-		{"cuModuleLoadData", CALL_MALLOC, HOST_OWN},
-	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct recorded_call call = {.function = rows[i].name};
 		struct function_use use = function_use(&call);
@@ -210,6 +228,63 @@ static void function_names_map_to_kinds_of_calls(void)
 	CHECK(function_is_cuda("cuInit") && function_is_cuda("cudaFree"));
 	CHECK(!function_is_cuda("cublasCreate") && !function_is_cuda("cuda") &&
 	      !function_is_cuda("launch"));
+}
+
+/* A library call has the kernels of all launches in it. An outer call that is a launch has one. */
+static void kernels_of_a_library_call_add_up(void)
+{
+	begin();
+	const struct recorded_calls *recorded = read_text(
+		HEAD "{\"call\":\"cublasGemmEx\",\"start_s\":1,\"end_s\":2}\n"
+		     "{\"call\":\"cudaLaunchKernel\",\"start_s\":1.1,\"end_s\":1.2,\"stream\":3,"
+		     "\"kernel_s\":0.5,\"gpu_start_s\":1.2,\"label\":\"gemm\"}\n"
+		     "{\"call\":\"cuLaunchKernel\",\"start_s\":1.12,\"end_s\":1.18,"
+		     "\"kernel_s\":0.5,\"gpu_start_s\":1.2}\n"
+		     "{\"call\":\"cudaLaunchKernel\",\"start_s\":1.3,\"end_s\":1.4,\"stream\":3,"
+		     "\"kernel_s\":0.25,\"gpu_start_s\":1.7,\"label\":\"splitK\"}\n" END);
+	if (CHECK(recorded && recorded->call_count == 1)) {
+		CHECK_TEXT(recorded->calls[0].function, "cublasGemmEx");
+		CHECK_TEXT(recorded->calls[0].label, "gemm");
+		CHECK_NEAR(recorded->calls[0].gpu_s, 0.75, 1e-12);
+		CHECK(recorded->calls[0].stream == 3);
+	}
+	arena_free(arena);
+}
+
+/* Copies of the driver have their direction in the name. A copy without bytes was
+ * recorded into a graph, so it is not played as a copy. */
+static void bytes_of_calls_are_kept(void)
+{
+	begin();
+	const struct recorded_calls *recorded = read_text(
+		HEAD "{\"call\":\"cuMemcpyHtoDAsync_v2\",\"start_s\":1,\"end_s\":2,"
+		     "\"size_B\":64,\"compressibility\":2.5}\n"
+		     "{\"call\":\"cuMemcpyDtoH_v2\",\"start_s\":3,\"end_s\":4,\"size_B\":8}\n"
+		     "{\"call\":\"cuMemcpyDtoHAsync\",\"start_s\":5,\"end_s\":6}\n"
+		     "{\"call\":\"cuLaunchKernel\",\"start_s\":7,\"end_s\":8,"
+		     "\"arguments_B\":960}\n" END);
+	if (CHECK(recorded && recorded->call_count == 4)) {
+		const struct recorded_call *calls = recorded->calls;
+		CHECK(function_use(&calls[0]).kind == CALL_MEMCPY_H2D_ASYNC);
+		CHECK(function_use(&calls[1]).kind == CALL_MEMCPY_D2H);
+		CHECK(calls[2].copy == COPY_NONE);
+		CHECK_NEAR((double)calls[0].compressibility, 2.5, 0);
+		CHECK_NEAR((double)calls[3].arguments_B, 960, 0);
+		const struct replay_step step = {.end_s = 9};
+		const struct calls_params params = {.arguments_B = 120};
+		const struct program *program = replay_program(
+			arena, &(struct replay_spec){
+				       .recorded = recorded, .step = &step, .params = &params});
+		const struct call_thread *thread = &program->threads[0];
+		CHECK_NEAR((double)thread->items[1].call.compressibility, 2.5, 0);
+		CHECK_NEAR((double)thread->items[1].call.arguments_B, 120, 0);
+		CHECK_NEAR((double)thread->items[thread->count - 2].call.arguments_B, 960, 0);
+	}
+	arena_free(arena);
+	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"compressibility\":256}\n" END,
+		"compressibility must be from 0 to 255 (got 256)");
+	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"arguments_B\":-1}\n" END,
+		"arguments_B must be from 0 to 1e+09 (got -1)");
 }
 
 /* ---- traces of PyTorch's profiler ---- */
@@ -446,6 +521,8 @@ static const struct test tests[] = {TEST(invalid_call_files_are_refused_with_the
 				    TEST(cut_or_changed_call_files_never_crash),
 				    TEST(calls_are_sorted_and_kernels_move_to_the_outer_call),
 				    TEST(function_names_map_to_kinds_of_calls),
+				    TEST(kernels_of_a_library_call_add_up),
+				    TEST(bytes_of_calls_are_kept),
 				    TEST(kineto_trace_joins_calls_and_kernels),
 				    TEST(larger_correlations_are_ignored),
 				    TEST(long_traces_take_time_in_proportion),

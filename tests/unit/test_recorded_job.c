@@ -75,6 +75,9 @@ static void groups_that_do_not_cover_the_job_are_refused(void)
 	struct recorded_call message = collective(0, 8, 1);
 	message.function = "ncclSend";
 	refused(message, 8); /* only one rank is recorded */
+	struct recorded_call reduce = collective(0, 8, 1);
+	reduce.function = "ncclReduce";
+	refused(reduce, 8); /* it is not simulated between GPUs */
 }
 
 static const struct test tests[] = {
