@@ -297,8 +297,7 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		(void)recorded_job_peer(r->job, r->rank, recorded, &cuda.peer);
 	}
 	if (is_copy) {
-		cuda.payload_B =
-			r->params->copy_B > 0 ? r->params->copy_B : recorded->size_B;
+		cuda.payload_B = r->params->copy_B > 0 ? r->params->copy_B : recorded->size_B;
 		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||
 				(recorded->memory == MEMORY_UNKNOWN && !is_async);
 	} else if (recorded->gpu_s > 0 &&

@@ -54,7 +54,7 @@ enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
 enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL, FUSION_INFERENCE };
-/* What a step of only a forward pass copies to the host and waits for. */
+/* The result of a step of only a forward pass, which is copied to the host and awaited. */
 enum stack_result {
 	RESULT_NONE,
 	RESULT_OUTPUTS, /* the outputs of the network's last layer */
@@ -103,9 +103,9 @@ struct step_spec { /* what a framework turns into calls */
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
-	bool ahead; /* the host issues the next step without waiting for the GPU */
+	bool ahead;  /* the host issues the next step without waiting for the GPU */
 	bool starts; /* writes the start of a process (stack.cold) */
-	bool pool;  /* other threads issue the ops that need only variables */
+	bool pool;   /* other threads issue the ops that need only variables */
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);
 };

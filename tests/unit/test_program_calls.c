@@ -75,8 +75,8 @@ static size_t library_launches(const struct call_thread *thread)
 }
 
 /* Each of GPT-2's 12 blocks has 4 linear layers with a bias, each a product forward and two
- * backward. The logits have no bias, and so all three products are cuBLAS's: 12 x 4 = 48 products of
- * cuBLASLt and 12 x 8 + 3 = 99 of cuBLAS. The handle takes 3 calls, and 2 more in 16 bits. */
+ * backward. The logits have no bias, and so all three products are cuBLAS's: 12 x 4 = 48 products
+ * of cuBLASLt and 12 x 8 + 3 = 99 of cuBLAS. The handle takes 3 calls, and 2 more in 16 bits. */
 static void products_make_the_counted_library_calls(void)
 {
 	struct stack_params stack = pytorch();
@@ -86,7 +86,8 @@ static void products_make_the_counted_library_calls(void)
 	struct call_thread thread = thread_of(&stack, gpt2, 1);
 	CHECK_NEAR((double)calls_of(&thread, CALL_LIBRARY, NULL), 48 * (13 + 2 * 3) + 99 * 3, 0);
 	CHECK_NEAR((double)library_launches(&thread), 48 + 99, 0);
-	/* dropout of the embedding, and three in a block: of attention, behind it, behind the MLP */
+	/* dropout of the embedding, and three in a block: of attention, behind it, behind the MLP
+	 */
 	CHECK_NEAR((double)calls_of(&thread, CALL_IS_CAPTURING, NULL), 1 + 3 * 12, 0);
 	/* FlashAttention sets an attribute forward and backward */
 	CHECK_NEAR((double)calls_of(&thread, CALL_GET_ATTRIBUTE, NULL), 2 * 12, 0);
@@ -100,9 +101,9 @@ static void products_make_the_counted_library_calls(void)
 	CHECK_NEAR((double)calls_of(&thread, CALL_LIBRARY, NULL), 48 * 19 + 99 * 5, 0);
 }
 
-/* ResNet-50 has 53 convolutions, 53 norms and a max pool of cuDNN and one product of cuBLAS. Nothing
- * asks for the errors of their launches. Of its 175 forward kernels 67 remain: 49 ReLUs, 16 sums, a
- * mean pool and a bias. */
+/* ResNet-50 has 53 convolutions, 53 norms and a max pool of cuDNN and one product of cuBLAS.
+ * Nothing asks for the errors of their launches. The other 67 of its 175 forward kernels are 49
+ * ReLUs, 16 sums, a mean pool and a bias. */
 static void only_own_launches_ask_for_errors(void)
 {
 	struct stack_params stack = pytorch();
@@ -151,9 +152,9 @@ static void an_inference_waits_for_its_input_and_its_result(void)
 	CHECK_NEAR(call_at(&thread, thread.count - 2)->payload_B, 8 * 8, 0);
 }
 
-/* AlexNet has 8 layers with weights and biases and, with 1001 classes, 61,104,937 parameters. conv1's weights and all
- * biases share a block of 2 MiB, those of conv2 to conv5 (1.2, 2.7, 3.5 and 2.4 MB) one of 20 MiB,
- * and each of the three other layers has its own block. */
+/* AlexNet has 8 layers with weights and biases and, with 1001 classes, 61,104,937 parameters.
+ * conv1's weights and all biases share a block of 2 MiB. The weights of conv2 to conv5 (1.2, 2.7,
+ * 3.5 and 2.4 MB) share one of 20 MiB. Each of the three other layers has its own block. */
 static void a_cold_start_copies_the_weights_tensor_by_tensor(void)
 {
 	struct stack_params stack = pytorch();
