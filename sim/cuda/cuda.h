@@ -34,13 +34,13 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 		 CALL_GET_DEVICE, /* get the device, push a launch configuration */
 		 CALL_SET_DEVICE,
 		 CALL_GET_LAST_ERROR,
-		 CALL_IS_CAPTURING,  /* ask whether a stream records a CUDA graph */
-		 CALL_GET_ATTRIBUTE, /* constant properties of a device, kernel or stream; a client
-					can cache the answer */
-		 CALL_GET_VALUE,     /* a value that changes or depends on the arguments: free
-					memory, elapsed time, the size of a workspace */
-		 CALL_CREATE_HANDLE, /* create a stream, event or descriptor; a client can return
-					its own handle before the server has created it */
+		 CALL_IS_CAPTURING,   /* ask whether a stream records a CUDA graph */
+		 CALL_GET_ATTRIBUTE,  /* constant properties of a device, kernel or stream; a client
+					 can cache the answer */
+		 CALL_GET_VALUE,      /* a value that changes or depends on the arguments: free
+					 memory, elapsed time, the size of a workspace */
+		 CALL_CREATE_HANDLE,  /* create a stream, event or descriptor; a client can return
+					 its own handle before the server has created it */
 		 CALL_CREATE_CONTEXT, /* make the context of a process on a GPU */
 		 /* collectives of payload_B with the GPUs of communicator `peer` */
 		 CALL_ALL_REDUCE,
@@ -118,8 +118,8 @@ struct cuda_call {
 	bool in_dispatch : 1;
 	unsigned repeats : 6;
 	bool in_graph : 1; /* kernels of a CUDA graph that an earlier call has launched */
-	/* A launch that cuBLAS or cuDNN makes. A shim at the level of the driver sees it as a launch,
-	 * one at the level of the libraries as a call of the library. */
+	/* A launch that cuBLAS or cuDNN makes. A shim at the level of the driver sees it as a
+	 * launch, one at the level of the libraries as a call of the library. */
 	bool by_library : 1;
 	/* Sends and receives between two GPUs match if their tags are equal. The tag of a
 	 * collective is the number of thread blocks that hold the GPU; 0: as many as the library
@@ -130,7 +130,7 @@ struct cuda_call {
 	/* Other GPU of a send or receive, as index of the job's GPUs; or communicator of a
 	 * collective: 0 has all GPUs of the job (sim/workload/group.h). */
 	uint32_t peer;
-	uint32_t nodes; /* launch: kernels of the CUDA graph that it launches; 0: one kernel */
+	uint32_t nodes;    /* launch: kernels of the CUDA graph that it launches; 0: one kernel */
 	const char *label; /* name of the kernel or op; borrowed, may be NULL */
 	/* The call is the last launch of this run, and stands for all of it; NULL: it is one call.
 	 * Only the local driver takes such calls. Borrowed. */
@@ -142,8 +142,7 @@ struct cuda_call {
 /* Host work of each kind of call in the local driver, at the reference clock. */
 struct driver_params {
 	double launch_s, copy_s, memset_s, record_s, wait_event_s, query_s, synchronize_s, malloc_s,
-		free_s, get_s, create_s, context_s, library_s,
-		graph_s, graph_node_s;
+		free_s, get_s, create_s, context_s, library_s, graph_s, graph_node_s;
 	double sync_wake_s; /* from the end of GPU work to the return of a waiting thread */
 };
 extern const struct param_table driver_table;

@@ -128,7 +128,8 @@ static void count_calls(const struct program *program, struct prediction *predic
 	for (size_t kind = 0; kind <= CALL_KIND_COUNT; kind++)
 		if (counts[kind] > 0 && prediction->call_kind_count < BREAKDOWN_MAX)
 			prediction->calls[prediction->call_kind_count++] = (struct breakdown_part){
-				kind < CALL_KIND_COUNT ? call_kind_name(kind) : "by libraries",
+				kind < CALL_KIND_COUNT ? call_kind_name((enum call_kind)kind)
+						       : "by libraries",
 				counts[kind]};
 }
 

@@ -189,7 +189,7 @@ struct prediction {
 	 * kind of their own */
 	struct breakdown_part calls[BREAKDOWN_MAX];
 	size_t call_kind_count;
-	double retransmission_timeouts;    /* per step */
+	double retransmission_timeouts; /* per step */
 	double connect_s;
 	const char *evidence; /* which measurements set parameters of such a case, in words */
 	const struct cfg_resolution *resolution;

@@ -122,15 +122,18 @@ void case_read_stack(struct reader *c, const struct cfg_node *node)
 	if (stack->context_count > 0 &&
 	    (case_serves(c) || !stack->forward_only || !stack->fused_attention))
 		case_error(c, "case.stack",
-			   "stack.context is the cache of one forward pass with fused attention (write "
+			   "stack.context is the cache of one forward pass with fused attention "
+			   "(write "
 			   "--stack pytorch-decode, or leave out stack.context)");
 	if (stack->cold && (case_serves(c) || case_job_shares(c)))
-		case_error(c, "case.stack",
-			   "stack.cold is a process with one GPU (write case.gpus=1, or leave out the "
-			   "group serve)");
+		case_error(
+			c, "case.stack",
+			"stack.cold is a process with one GPU (write case.gpus=1, or leave out the "
+			"group serve)");
 	if (stack->cold && !framework_at((size_t)stack->framework)->starts)
-		case_error(c, "case.stack",
-			   "stack.cold is known for PyTorch only (write --stack pytorch-inference, or "
-			   "another stack of PyTorch)");
+		case_error(
+			c, "case.stack",
+			"stack.cold is known for PyTorch only (write --stack pytorch-inference, or "
+			"another stack of PyTorch)");
 	c->stack = stack;
 }

@@ -49,10 +49,11 @@ static const struct param_row stack_rows[] = {
 		     "calls of a cuDNN or cuBLAS op besides its launches (descriptors, workspace "
 		     "size, set stream)",
 		     "assumption; fitted to measured forwarded steps"),
-	COST_SOURCED(struct stack_params, handle_calls_count, QUANTITY_COUNT, 0, 10, "0",
-		     "number of cuBLAS calls each time that an op asks for its handle; what exceeds "
-		     "stack.calls_per_library_op is a part of stack.dispatch",
-		     "only stacks of eager PyTorch state the calls of each library"),
+	COST_SOURCED(
+		struct stack_params, handle_calls_count, QUANTITY_COUNT, 0, 10, "0",
+		"number of cuBLAS calls each time that an op asks for its handle; what exceeds "
+		"stack.calls_per_library_op is a part of stack.dispatch",
+		"only stacks of eager PyTorch state the calls of each library"),
 	COST_SOURCED(struct stack_params, epilogue_calls_count, QUANTITY_COUNT, 0, 40, "0",
 		     "number of cuBLASLt calls besides its launch for a product that also adds a "
 		     "bias (descriptors, layouts, preference, heuristic)",
@@ -93,14 +94,16 @@ static const struct param_row stack_rows[] = {
 		    "number of tokens whose keys and values are in the cache before a step of only "
 		    "a forward pass; with case.sequence=1 a step generates one token",
 		    "no cache, as in training"),
-	PARAM_BOOL(struct stack_params, cold, "false",
-		   "whether each step is a whole process of PyTorch: it makes a CUDA context, loads "
-		   "code, copies the weights tensor by tensor, and then does the step",
-		   "a step is warm unless the case says otherwise"),
-	COST_ASSUMED(struct stack_params, code_B, QUANTITY_BYTES, 0, 1e11, "100 MB",
-		     "size of the GPU code that a process loads (stack.cold)",
-		     "assumption: cold runs of four networks in PyTorch sent 67 to 151 MB more than "
-		     "their weights (gpuless)"),
+	PARAM_BOOL(
+		struct stack_params, cold, "false",
+		"whether each step is a whole process of PyTorch: it makes a CUDA context, loads "
+		"code, copies the weights tensor by tensor, and then does the step",
+		"a step is warm unless the case says otherwise"),
+	COST_ASSUMED(
+		struct stack_params, code_B, QUANTITY_BYTES, 0, 1e11, "100 MB",
+		"size of the GPU code that a process loads (stack.cold)",
+		"assumption: cold runs of four networks in PyTorch sent 67 to 155 MB more than "
+		"their weights (gpuless)"),
 	PARAM_WHOLE(struct stack_params, modules_count, 1, 10000, "36",
 		    "number of modules in which a process loads its GPU code (stack.cold)",
 		    "36 cuLibraryGetKernel at the start of makemore (Lupine, pull request 467)"),
@@ -262,7 +265,8 @@ static double cache_B(const struct network *network, const struct stack_params *
 	for (size_t i = 0; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
 		if (layer->op == LAYER_ATTENTION)
-			count += 2 * (double)(layer->attention.kv_heads * layer->attention.head_size);
+			count += 2 *
+				 (double)(layer->attention.kv_heads * layer->attention.head_size);
 	}
 	return count * stack->context_count * stack_element_B(stack);
 }

@@ -61,7 +61,7 @@ enum stack_fusion {
 	FUSION_INFERENCE, /* this and the next cannot train */
 	FUSION_SESSION
 };
-/* What a step of only a forward pass copies to the host and waits for. */
+/* The result of a step of only a forward pass, which is copied to the host and awaited. */
 enum stack_result {
 	RESULT_NONE,
 	RESULT_OUTPUTS, /* the outputs of the network's last layer */
@@ -110,9 +110,9 @@ struct step_spec { /* what a framework turns into calls */
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
-	bool ahead; /* the host issues the next step without waiting for the GPU */
+	bool ahead;  /* the host issues the next step without waiting for the GPU */
 	bool starts; /* writes the start of a process (stack.cold) */
-	bool pool;  /* other threads issue the ops that need only variables */
+	bool pool;   /* other threads issue the ops that need only variables */
 	bool inference; /* cannot train */
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);

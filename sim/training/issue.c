@@ -79,6 +79,14 @@ static void issue_library_op(struct issuer *issuer, const struct op *op)
 	issuer->hidden_due -= count;
 }
 
+/* Before it draws random numbers, PyTorch asks whether the stream records a graph (ATen,
+ * CUDAGeneratorImpl.cpp, philox_cuda_state). */
+static void issue_random(struct issuer *issuer, const struct op *op)
+{
+	if (op->random && issuer->stack->handle_calls_count > 0)
+		issue_call(issuer, CALL_IS_CAPTURING, 0)->in_dispatch = true;
+}
+
 /* Appends the calls that the framework makes around a launch (stack_calls.def). It neither asks for
  * errors nor clears semaphores for a launch that a library makes. */
 static void issue_around_launch(struct issuer *issuer, uint16_t stream, bool by_library)
@@ -168,6 +176,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		issue_item(issuer, ITEM_THINK)->work_s = work_s;
 	if (op->kernels == 0 && op->update_of != NO_TENSOR)
 		return; /* the kernels of another update have its work */
+	issue_random(issuer, op);
 	if (op->library)
 		issue_library_op(issuer, op);
 	for (uint32_t i = 0; i < op->kernels; i++) {

@@ -28,7 +28,7 @@ struct issuer {
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
-	bool graph_begun; /* the CUDA graph of the step has been launched (stack.cuda_graph) */
+	bool graph_begun;  /* the CUDA graph of the step has been launched (stack.cuda_graph) */
 	size_t graph_item; /* the item that launches it */
 	/* fractions of a call that are left for the next ops */
 	double library_due, launch_due, hidden_due;

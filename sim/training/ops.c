@@ -253,6 +253,15 @@ static bool is_pointwise(const struct builder *b, const struct layer *layer)
 		(layer->op == LAYER_ADD && layer < last && layer[1].op == LAYER_RELU));
 }
 
+/* Marks the op of the layer's output if the layer has dropout. */
+static void mark_random(struct builder *b)
+{
+	const struct layer *layer = builder_layer(b);
+	bool attention = layer->op == LAYER_ATTENTION && layer->attention.dropout;
+	if (!b->stack->forward_only && (layer->op == LAYER_DROPOUT || attention))
+		b->ops.items[b->forward[b->layer]].random = true;
+}
+
 static void forward_layer(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
@@ -514,8 +523,10 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t),
 			    .wide = ARENA_ARRAY(arena, layers, bool)};
 	number_tensors(&b);
-	for (; b.layer < layers; b.layer++)
+	for (; b.layer < layers; b.layer++) {
 		forward_layer(&b);
+		mark_random(&b);
+	}
 	uint32_t loss = stack->forward_only ? b.forward[layers - 1] : add_training(&b);
 	struct op_graph graph = {.ops = b.ops.items,
 				 .count = b.ops.count,

@@ -43,6 +43,7 @@ struct op {
 	uint32_t layer; /* the layer of the network to which the op belongs */
 	enum op_pass pass;
 	bool library;            /* the op calls cuDNN or cuBLAS */
+	bool random;             /* draws random numbers: dropout */
 	bool epilogue;           /* the product adds a bias itself, so cuBLASLt computes it */
 	bool elementwise;        /* XLA can fuse it with its neighbours */
 	bool pointwise;          /* inference engines can compute it in the kernel of a product */

@@ -234,8 +234,8 @@ static struct kernel_attention block_attention(const struct builder *b, const st
 					 .causal = shape->causal};
 }
 
-/* Adds fused attention that also reads the keys and values of stack.context earlier tokens. Two
- * kernels append those of this step to the cache before. */
+/* Adds fused attention that also reads the keys and values of stack.context earlier tokens. The law
+ * of its time contains the write of the new ones into the cache. */
 static uint32_t cached_attention(struct builder *b, const struct layer *layer,
 				 const struct attention_work *w, uint32_t input)
 {
@@ -244,8 +244,6 @@ static uint32_t cached_attention(struct builder *b, const struct layer *layer,
 	if (shape.window > 0)
 		seen = fmin(seen, shape.window - 1);
 	double cached_B = 2 * w->kv_B * seen / w->tokens;
-	if (seen > 0)
-		input = builder_op(b, ".cache", 2, 4 * w->kv_B, input);
 	input = add_fused(b, "", 2 * w->flop + 4 * w->tokens * seen * w->size * w->count,
 			  2 * w->q_B + 2 * w->kv_B + cached_B, input);
 	shape.keys += seen;

@@ -12,7 +12,7 @@
 
 #include "sim/training/issue.h"
 
-#define MIB 1048576.0
+#define MIB            1048576.0
 #define SMALL_B        (1 * MIB)
 #define SMALL_BLOCK_B  (2 * MIB)
 #define MEDIUM_B       (10 * MIB)

@@ -20,8 +20,9 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "model", .value = "NAME", .complete = "names:models",
 	 .help = "neural network to train"},
 	{OPTION_CASE, .name = "calls", .value = "FILE", .complete = "files:jsonl",
-	 .help = "call file of a recorded program (farwire-trace, `farwire import kineto`), which "
-		 "replaces model and stack"},
+	 .help = "call file of a recorded program (farwire-trace, `farwire import kineto`) or name "
+		 "of "
+		 "a shipped one (`farwire list programs`), which replaces model and stack"},
 	{OPTION_CASE, .name = "stack", .value = "NAME", .complete = "names:stacks",
 	 .help = "framework and benchmark code that run the training"},
 	{OPTION_CASE, .name = "runtime", .value = "NAME", .complete = "names:runtimes none",

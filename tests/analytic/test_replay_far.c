@@ -60,7 +60,8 @@ static void far(const char *const *program, const char *runtime, double toleranc
 #define NO_CALLS_AROUND_LAUNCHES                                                                   \
 	"stack.get_device_per_launch=0", "stack.set_device_per_launch=0",                          \
 		"stack.get_last_error_per_launch=0", "stack.record_per_launch=0",                  \
-		"stack.memset_per_launch=0", "stack.handle_calls=0", "stack.dispatch=5 us", "stack.autograd=1"
+		"stack.memset_per_launch=0", "stack.handle_calls=0", "stack.dispatch=5 us",        \
+		"stack.autograd=1"
 static const char *const pytorch[] = {"case.stack=pytorch", "case.batch=1",
 				      "stack.real_input=false", NO_CALLS_AROUND_LAUNCHES, NULL};
 static const char *const pytorch_input[] = {"case.stack=pytorch", "case.batch=1",

@@ -115,7 +115,7 @@ static void json_lines_have_every_field(void)
 		"'bottleneck': 'network', 'remedy': 'less latency', 'without_effect': null, "
 		"'idle_adapters': null, 'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
-		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'polls': 3, "
+		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'calls_by_kind': {}, 'polls': 3, "
 		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': null, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
@@ -151,8 +151,8 @@ static void failed_prediction_has_null_numbers(void)
 		"'breakdown': {'kernel': null, 'call issue': null}, 'waits': {}, "
 		"'bottleneck': 'network', 'remedy': 'less latency', 'without_effect': null, "
 		"'idle_adapters': null, 'events': 12345678901, 'parameters': [], 'seed': 1, "
-		"'version': '" FARWIRE_VERSION
-		"', 'draws': 64, 'failed_draws': 3, 'calls': null, 'polls': null, "
+		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'failed_draws': 3, 'calls': null, "
+					       "'calls_by_kind': {}, 'polls': null, "
 		"'retransmission_timeouts': null, 'connect': null, 'evidence': null, %s'clients': "
 		"[], 'links': []}\n";
 	struct arena *arena = arena_new();

@@ -90,7 +90,7 @@ _farwire() {
 		fi
 		;;
 	list)
-		_farwire_words 'topologies machines networks gpus models stacks runtimes profiles datasets fits cases
+		_farwire_words 'topologies machines networks gpus models stacks programs runtimes profiles datasets fits cases
 			what-ifs exchanges storages links wirings transports policies frameworks algorithms
 			collectives exchange-policies importers verbs parameters' "$current"
 		;;
