@@ -680,19 +680,3 @@ struct remote_counters remote_counters(const struct remote_client *client)
 	}
 	return counters;
 }
-
-struct forwarded_step remote_step(const struct remote_client *client,
-				  const struct remote_counters *from,
-				  const struct remote_counters *to)
-{
-	struct fabric *fabric = client->spec.fabric;
-	const struct route *route = fabric_route(fabric, guest_node(client->spec.client),
-						 guest_node(client->spec.server), TRAFFIC_ANY);
-	return (struct forwarded_step){
-		.answered_count = to->answered_count - from->answered_count,
-		.sent_count = to->sent_count - from->sent_count,
-		.moved_B = to->sent_B - from->sent_B + to->received_B - from->received_B,
-		.round_trip_s = route ? 2 * route->latency_s : 0,
-		.byte_spB = route ? route_least_spB(fabric, route) : 0,
-	};
-}

@@ -310,3 +310,17 @@ void call_timeout_arm(struct remote_call *call)
 	client->timed_last = call;
 	timeout_wait(client);
 }
+
+struct forwarded_step remote_step(const struct remote_client *client,
+				  const struct remote_counters *from,
+				  const struct remote_counters *to)
+{
+	const struct route *route = client->channels[0].connection->routes[0];
+	return (struct forwarded_step){
+		.answered_count = to->answered_count - from->answered_count,
+		.sent_count = to->sent_count - from->sent_count,
+		.moved_B = to->sent_B - from->sent_B + to->received_B - from->received_B,
+		.round_trip_s = route ? 2 * route->latency_s : 0,
+		.byte_spB = route ? route_least_spB(client->spec.fabric, route) : 0,
+	};
+}

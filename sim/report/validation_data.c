@@ -103,7 +103,7 @@ static void json_pencils(struct json_writer *json, const struct dataset_outcome 
 	jw_open(json, "pencil", '[');
 	for (size_t i = 0; i < outcome->pencil_count; i++) {
 		const struct pencil_summary *sum = &outcome->pencils[i];
-		jw_open(json, NULL, '{');
+		jw_open_flat(json, NULL, '{');
 		jw_text(json, "group", sum->group);
 		jw_text(json, "role", row_role_name(sum->role));
 		for (enum predictor by = 0; by < PREDICTOR_COUNT; by++) {
