@@ -9,7 +9,7 @@
 #include "tests/recording.h"
 
 static const struct calls_params as_recorded = {
-	.kernel_ratio = 1, .think_ratio = 1, .copy_ratio = 1, .arguments_B = 120};
+	.kernel_ratio = 1, .think_ratio = 1, .copies_ratio = 1, .arguments_B = 120};
 
 /* ---- playing ---- */
 
@@ -474,11 +474,11 @@ static void copies_have_their_memory_and_host_work(void)
 		call.copy = COPY_H2D;
 		call.memory = (uint8_t)rows[i].memory;
 		call.size_B = 1e6;
-		params.copy_ratio = 0.5 + (double)i;
+		params.copies_ratio = 0.5 + (double)i;
 		const struct program *program = stream_of(arena, &call, 1, NULL, 0, &params);
 		const struct cuda_call *played = &program->threads[0].items[0].call;
 		CHECK(played->pageable == rows[i].pageable);
-		CHECK_NEAR(played->payload_B, 1e6 * params.copy_ratio, 0);
+		CHECK_NEAR(played->payload_B, 1e6 * params.copies_ratio, 0);
 		CHECK_NEAR(played->host_s, rows[i].host_s, 1e-6);
 	}
 	struct recorded_call own = call_at(0, "cudaGraphInstantiate", 0, 300);
