@@ -10,6 +10,10 @@
 #include "sim/scenario/case.h"
 #include "sim/traces/rescale.h"
 
+/* Scatter of a recorded step from run to run: an assumption, the same as for rows of fits
+ * (calib/fit/fit.c). */
+static const double RUN_TO_RUN_RATIO = 0.005;
+
 struct error_params {
 	double local_ratio, forwarded_ratio, training_ratio, collective_ratio;
 };
@@ -256,6 +260,15 @@ static struct model_error read_error(struct reader *c, enum case_kind kind, enum
 	return (struct model_error){param->value, param->freedom_count};
 }
 
+/* Returns true if kernels have the times of a recording, from the same GPU. */
+static bool plays_recorded_times(const struct scenario *scenario)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	const char *profile = scenario->topology.gpus[job->gpus[0]].profile;
+	return job->recorded &&
+	       (!job->recorded->gpu || strcmp(job->recorded->profile, profile) == 0);
+}
+
 void case_read_error(struct reader *c)
 {
 	struct scenario *scenario = c->scenario;
@@ -268,10 +281,19 @@ void case_read_error(struct reader *c)
 	for (enum case_part part = 0; part < CASE_PART_COUNT; part++)
 		scenario->distances[part] =
 			distance_of(c, case_kind_has_parts(kind) ? part : PART_OWN, file);
-	scenario->error = scenario->ratio_error =
-		read_error(c, kind, scenario->distances[PART_OWN], file);
+	struct model_error own = read_error(c, kind, scenario->distances[PART_OWN], file),
+			   one_gpu = own;
 	if (case_kind_has_parts(kind))
-		scenario->error = model_error_sum(
-			scenario->error,
-			read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file));
+		one_gpu = read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file);
+	if (plays_recorded_times(scenario) && one_gpu.ratio > 0)
+		one_gpu = (struct model_error){RUN_TO_RUN_RATIO, 0};
+	if (kind == CASE_FORWARDED)
+		scenario->added_error = own;
+	else if (kind != CASE_LOCAL)
+		scenario->ratio_error = own;
+	scenario->error = one_gpu;
+	if (kind == CASE_COLLECTIVE)
+		scenario->error = own;
+	else if (kind == CASE_TRAINING)
+		scenario->error = model_error_sum(own, one_gpu);
 }
