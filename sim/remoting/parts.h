@@ -34,8 +34,8 @@ struct remote_call {
 	call_done_fn *done;
 	void *ctx;
 	uint64_t arg;
-	int64_t start_ps;
-	double work_s; /* the caller's work before the first message */
+	int64_t start_ps, served_ps; /* of kind_counters */
+	double work_s;               /* the caller's work before the first message */
 	/* List of calls that may time out, sorted by timeout. */
 	struct remote_call *timed_before, *timed_after;
 	int64_t timeout_ps; /* 0: the call is not in the list of timeouts */

@@ -64,10 +64,11 @@ struct job_run { /* the result of one job */
 	 * steady_count, except if a program runs further and further ahead. */
 	size_t steady_first, steady_count;
 	double steady_work;
-	/* Forwarded calls. remote covers the whole run, the next two only the window. */
+	/* Forwarded calls. remote covers the whole run, the next three only the window. */
 	struct remote_counters remote;
 	double window_stalled_s;
 	uint64_t window_timeouts_count;
+	struct kind_counters window_kinds[CALL_KIND_COUNT];
 	double connect_s;
 	const struct rank_times *rank_times; /* by rank; NULL: not counted */
 	/* Results of jobs with collectives. */
