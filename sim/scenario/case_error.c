@@ -18,12 +18,12 @@ struct error_params {
 	double local_ratio, forwarded_ratio, training_ratio, collective_ratio;
 };
 #define ERROR_ROW(field_, what_)                                                                   \
-	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 1, "5 %",                     \
+	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 3, "5 %",                     \
 		     "standard deviation of the relative model error for " what_,                  \
 		     "assumption: used until a fit sets it (calib/profiles/model-error.cfg)")
 static const struct param_row error_rows[CASE_KIND_COUNT] = {
 	[CASE_LOCAL] = ERROR_ROW(local_ratio, "programs on one GPU with the local driver"),
-	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "programs with forwarded calls"),
+	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "the time that forwarding adds to a step"),
 	[CASE_TRAINING] = ERROR_ROW(training_ratio, "training on several GPUs"),
 	[CASE_COLLECTIVE] = ERROR_ROW(collective_ratio, "a collective alone"),
 };
