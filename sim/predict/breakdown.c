@@ -117,9 +117,22 @@ static int by_wait(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
+/* Returns how many steps the program issued in the window. A program that runs ahead of its GPU
+ * issues more steps than the GPU ends. */
+static double issued_steps(const struct job_run *run)
+{
+	double all = 0, ended = 0;
+	for (size_t k = 0; k < CALL_KIND_COUNT; k++)
+		all += (double)run->window_kinds[k].calls_count;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++)
+		ended += (double)(run->steps[i].calls_count + run->steps[i].polls_count);
+	return all * (double)run->steady_count / ended;
+}
+
 static void put_calls(struct arena *arena, const struct job_run *run, double span_s,
 		      struct prediction *prediction)
 {
+	double steps = issued_steps(run);
 	prediction->waiting_calls = ARENA_ARRAY(arena, CALL_KIND_COUNT, struct call_prediction);
 	for (enum call_kind k = 0; k < CALL_KIND_COUNT; k++) {
 		const struct kind_counters *kind = &run->window_kinds[k];
@@ -128,11 +141,11 @@ static void put_calls(struct arena *arena, const struct job_run *run, double spa
 			continue;
 		prediction->waiting_calls[prediction->waiting_call_count++] =
 			(struct call_prediction){call_kind_name(k),
-						 count / run->steady_work,
-						 kind->waited_s / run->steady_work,
+						 count / steps,
+						 kind->waited_s / steps,
 						 kind->waited_s / count,
-						 kind->waited_s / run->steady_work / span_s,
-						 kind->served_s / run->steady_work};
+						 kind->waited_s / steps / span_s,
+						 kind->served_s / steps};
 	}
 	qsort(prediction->waiting_calls, prediction->waiting_call_count,
 	      sizeof *prediction->waiting_calls, by_wait);

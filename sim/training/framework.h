@@ -48,7 +48,14 @@ enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* The products that use TF32 in place of fp32. */
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
-enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL, FUSION_INFERENCE };
+enum stack_fusion {
+	FUSION_NONE,
+	FUSION_NORM,
+	FUSION_LAYER,
+	FUSION_ALL,
+	FUSION_INFERENCE, /* this and the next cannot train */
+	FUSION_SESSION
+};
 enum l2_loss {
 	L2_LOSS_ALL,           /* one op for each trainable variable */
 	L2_LOSS_NO_BATCH_NORM, /* one op for each trainable variable that is not batch norm's */
@@ -94,6 +101,9 @@ struct framework {
 	const char *help;
 	bool ahead; /* the host issues the next step without waiting for the GPU */
 	bool pool;  /* other threads issue the ops that need only variables */
+	/* cannot train; a step copies its input before the first op and its output behind the last
+	 */
+	bool inference;
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);
 };

@@ -6,6 +6,11 @@
  * decay, so no variable has a loss of its own (l2_loss = "none" in the stack's file). The loss of
  * the step stays on the GPU, and the host runs ahead until the launch queue is full. With real
  * input, a pin-memory thread starts an asynchronous copy of each batch and polls its event.
+ *
+ * ONNX Runtime also issues its nodes in a fixed order on one stream. A Run has its copies inside:
+ * the thread copies the inputs that are in host memory, issues the nodes, copies the outputs, and
+ * waits for the stream (onnxruntime: utils.cc, ExecuteGraphImpl; cuda_execution_provider.cc,
+ * OnRunEnd).
  */
 #include "sim/base/arena.h"
 #include "sim/training/framework.h"
@@ -15,21 +20,43 @@ enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
 enum { EVENT_INPUT, EVENT_CALLS = 2, EVENT_COUNT };
 
+/* Copies the input of a session to the GPU, or its output to the host. Networks of tokens return a
+ * number for each sequence, because their logits stay on the GPU. */
+static void issue_session_copy(struct issuer *issuer, const struct step_spec *spec, bool input)
+{
+	const struct network *network = spec->network;
+	const struct layer *last = &network->layers[network->layer_count - 1];
+	if (!spec->stack->real_input)
+		return;
+	struct cuda_call *copy =
+		issue_call(issuer, input ? CALL_MEMCPY_H2D_ASYNC : CALL_MEMCPY_D2H_ASYNC, COMPUTE);
+	copy->payload_B =
+		input ? input_B(network, spec->batch)
+		      : 4 * (double)spec->batch * (network->has_tokens ? 1 : last->output_count);
+	copy->pageable = !spec->stack->pinned_input;
+	copy->label = input ? "input to device" : "output to host";
+}
+
 static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
 	const struct stack_params *stack = spec->stack;
+	bool session = framework_at((size_t)stack->framework)->inference;
 	struct op_graph graph = op_graph_new(arena, spec->network, spec->batch, stack, spec->gpu);
 	struct issuer main_thread = issuer_new(arena, spec, EVENT_CALLS), input = main_thread;
 	const struct gradients_first first = {STREAM_COUNT, EVENT_COUNT, SIGNAL_COUNT};
 	gradients_begin(&main_thread, &graph, &first);
 	issue_begin(&main_thread, spec->network);
+	if (session)
+		issue_session_copy(&main_thread, spec, true);
 	for (size_t i = 0; i < graph.count; i++)
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
+	if (session)
+		issue_session_copy(&main_thread, spec, false);
 	gradients_end(&main_thread);
 	/* the mark at the end of a rank's step is its last item */
 	if (stack->sync_on_finish && (!main_thread.gradients || main_thread.spreads))
 		issue_call(&main_thread, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
-	if (stack->real_input) {
+	if (stack->real_input && !session) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC,
 				     input_B(spec->network, spec->batch), !stack->pinned_input,
@@ -55,5 +82,13 @@ const struct framework framework_jax = {
 	.name = "jax",
 	.help = "JAX: a compiled step whose kernels one thread launches in order, ahead of the GPU",
 	.ahead = true,
+	.program = program,
+};
+
+const struct framework framework_onnx_runtime = {
+	.name = "onnxruntime",
+	.help = "ONNX Runtime: one thread issues the nodes of an optimised graph; a step is one "
+		"Run",
+	.inference = true,
 	.program = program,
 };

@@ -54,7 +54,7 @@ far="--topology lan-pair --program client --server server --model resnet50 --sta
 	gives 'a client that answers all calls about its own state' '--set runtime.get_last_error_call=local
 		--set runtime.get_device_call=local --set runtime.set_device_call=local --set runtime.is_capturing_call=local' \
 		$far --runtime synchronous
-	gives 'batches that are sent when the program waits' '--set runtime.policy=batched --set runtime.batch=4096
+	gives 'batches that are sent when the program waits' '--set runtime.policy=batched --set runtime.batch=0
 		--set runtime.batch_wait=0s' $far --runtime synchronous
 	gives 'launches that are sent without waiting' '--set runtime.launch_call=sent' $far --runtime synchronous \
 		--set runtime.get_last_error_call=local --set runtime.get_device_call=local --set runtime.set_device_call=local
