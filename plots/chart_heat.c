@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Maps of an answer over two parameters. A cell extends to the middles between its point and the
- * neighbours. A line follows the sides of cells where the answer crosses the target, or 95 %. */
+ * neighbours. A line between the middles of cells shows where the answer crosses the target, or
+ * 95 %. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -13,6 +14,7 @@ enum {
 };
 /* values over more than this ratio have a logarithmic scale of colours */
 static const double log_above_ratio = 30;
+static const double least_range = 0.02; /* of the scale, relative to the largest value */
 static const double bar_width = 13, bar_room = 78, label_height = 16;
 
 struct heat_layout {
@@ -21,8 +23,8 @@ struct heat_layout {
 	struct heat_axes axes;
 	const struct heat_map *maps;
 	size_t count;
-	struct axis scale;    /* from and to: ends of the colour bar */
-	bool failed, limited; /* a cell fails; the key has the line of the target */
+	struct axis scale; /* from and to: ends of the colour bar */
+	bool failed;       /* a cell fails */
 };
 
 /* ---- colours ---- */
@@ -82,6 +84,11 @@ static bool measure(struct heat_layout *layout)
 	}
 	if (z.low > z.high)
 		return false;
+	/* values that hardly differ must not look different */
+	double widen =
+		fmax(0, least_range * fmax(fabs(z.low), fabs(z.high)) - (z.high - z.low)) / 2;
+	z.low -= widen;
+	z.high += widen;
 	double ticks[TICKS_MAX];
 	size_t count = nice_ticks(z.low, z.high, 8, ticks);
 	layout->scale.low = ticks[0];
@@ -189,33 +196,75 @@ static void draw_cells(const struct heat_layout *layout, const struct heat_map *
 
 /* ---- the line of the target ---- */
 
-/* Draws one side of a cell, if one of two neighbours reaches the target and the other does not. */
-static void draw_side(struct heat_layout *layout, double a, double b, const double ends[4])
+/* A place between the middles of two neighbouring cells. */
+struct crossing {
+	double x, y;
+};
+
+/* Adds the place at which the value crosses the limit between two middles of cells, by linear
+ * interpolation. Returns the number of places. */
+static size_t cross(const struct heat_layout *layout, const double z[2],
+		    const struct crossing ends[2], struct crossing *places, size_t count)
 {
 	double limit = layout->axes.limit;
-	if (isnan(a) || isnan(b) || (a >= limit) == (b >= limit))
-		return;
-	layout->limited = true;
-	/* a dark line on a light rim is visible on any shade */
-	draw_line(layout->drawing, ends[0], ends[1], ends[2], ends[3], faint(ink_paper, 0.75), 4.2,
-		  DASH_SOLID);
-	draw_line(layout->drawing, ends[0], ends[1], ends[2], ends[3], ink_alarm, 2.6, DASH_SOLID);
+	if ((z[0] >= limit) == (z[1] >= limit))
+		return count;
+	double share = (limit - z[0]) / (z[1] - z[0]);
+	places[count] = (struct crossing){ends[0].x + share * (ends[1].x - ends[0].x),
+					  ends[0].y + share * (ends[1].y - ends[0].y)};
+	return count + 1;
 }
 
-static void draw_limit(struct heat_layout *layout, const struct heat_map *map, const double *x,
-		       const double *y)
+/* Draws the line through the square between the middles of four cells (marching squares), or the
+ * light rim that makes the dark line visible on any shade. At a saddle there are two lines. */
+static void draw_square(const struct heat_layout *layout, const double z[4],
+			const struct crossing middles[4], bool rim)
 {
-	for (size_t j = 0; j < map->y_count; j++)
-		for (size_t i = 0; i < map->x_count; i++) {
-			const double *z = &map->z[j * map->x_count + i];
-			double left = x[i], right = x[i + 1], bottom = y[j], top = y[j + 1];
-			if (i + 1 < map->x_count)
-				draw_side(layout, z[0], z[1],
-					  (const double[]){right, bottom, right, top});
-			if (j + 1 < map->y_count)
-				draw_side(layout, z[0], z[map->x_count],
-					  (const double[]){left, top, right, top});
+	struct crossing places[4];
+	size_t count = 0;
+	for (size_t k = 0; k < 4; k++) {
+		size_t next = (k + 1) % 4;
+		if (isnan(z[k]))
+			return;
+		count = cross(layout, (const double[]){z[k], z[next]},
+			      (const struct crossing[]){middles[k], middles[next]}, places, count);
+	}
+	for (size_t k = 0; k + 1 < count; k += 2)
+		draw_line(layout->drawing, places[k].x, places[k].y, places[k + 1].x,
+			  places[k + 1].y, rim ? faint(ink_paper, 0.75) : ink_alarm,
+			  rim ? 4.2 : 2.6, DASH_SOLID);
+}
+
+/* x and y have the positions of the cells' edges. */
+static void draw_limit(const struct heat_layout *layout, const struct heat_map *map,
+		       const double *x, const double *y, bool rim)
+{
+	for (size_t j = 0; j + 1 < map->y_count; j++)
+		for (size_t i = 0; i + 1 < map->x_count; i++) {
+			const double *low = &map->z[j * map->x_count + i];
+			const double *high = low + map->x_count;
+			double left = (x[i] + x[i + 1]) / 2, right = (x[i + 1] + x[i + 2]) / 2;
+			double bottom = (y[j] + y[j + 1]) / 2, top = (y[j + 1] + y[j + 2]) / 2;
+			draw_square(
+				layout, (const double[]){low[0], low[1], high[1], high[0]},
+				(const struct crossing[]){
+					{left, bottom}, {right, bottom}, {right, top}, {left, top}},
+				rim);
 		}
+}
+
+/* Returns the label of the line, with the reason if no map has it. */
+static const char *limit_words(const struct heat_layout *layout)
+{
+	bool above = false, below = false;
+	for (size_t m = 0; m < layout->count; m++)
+		for (size_t i = 0; i < layout->maps[m].x_count * layout->maps[m].y_count; i++) {
+			above |= layout->maps[m].z[i] >= layout->axes.limit;
+			below |= layout->maps[m].z[i] < layout->axes.limit;
+		}
+	return above && below ? layout->axes.limit_label
+			      : arena_printf(layout->arena, "%s: no such line, all values are %s",
+					     layout->axes.limit_label, above ? "higher" : "lower");
 }
 
 /* ---- the whole chart ---- */
@@ -235,7 +284,8 @@ static void draw_map(struct heat_layout *layout, size_t index, struct area area,
 			  text_fit(layout->arena, map->label, FONT_TEXT, true, area.width));
 	draw_cells(layout, map, x, y, area);
 	if (layout->axes.limit_label)
-		draw_limit(layout, map, x, y);
+		for (int rim = 1; rim >= 0; rim--)
+			draw_limit(layout, map, x, y, rim);
 	draw_axis_x(layout->drawing, &plane.x, area, bottom ? layout->axes.x_label : "", false);
 	draw_axis_y(layout->drawing, &plane.y, area, left ? layout->axes.y_label : "", false);
 }
@@ -243,9 +293,9 @@ static void draw_map(struct heat_layout *layout, size_t index, struct area area,
 static double draw_key(const struct heat_layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
-	if (layout->limited)
+	if (layout->axes.limit_label)
 		legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_alarm},
-			   layout->axes.limit_label);
+			   limit_words(layout));
 	if (layout->failed)
 		legend_add(&legend, LEGEND_AREA,
 			   (struct look){.paint = faint(ink_alarm, 0.25), .hatch = HATCH_RISING},
@@ -257,7 +307,6 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
 			   const struct heat_map *maps, size_t count)
 {
 	struct heat_layout layout = {.arena = arena, .axes = axes, .maps = maps, .count = count};
-	layout.limited = axes.limit_label != NULL;
 	if (axes.share && !axes.limit_label) {
 		layout.axes.limit = 0.95;
 		layout.axes.limit_label = "95 %";

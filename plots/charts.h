@@ -102,8 +102,9 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 			    double gpu_memory_B, const struct plan_mark *plans, size_t count);
 
 /* Map of an answer over two varied parameters. Cells are coloured with viridis and explained by a
- * colour bar. A line separates the cells that reach the target. Cells in which the case fails are
- * hatched. Several maps are drawn side by side with the same colours. */
+ * colour bar. A line shows where the answer crosses the target, by interpolation between cells.
+ * Cells in which the case fails are hatched. Several maps are drawn side by side with the same
+ * colours. */
 struct heat_map {
 	const char *label;   /* name of the map; used only if there are several maps */
 	const double *x, *y; /* ascending, at least two of each */

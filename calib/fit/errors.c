@@ -15,6 +15,7 @@ struct measurement {
 	double measured;
 	enum case_kind kind;
 	double squares; /* sum of the squared residuals of its rows */
+	double weight;  /* sum of the squares of the shares on which the error acts (step 3) */
 	size_t row_count;
 	double leverage;
 };
@@ -63,21 +64,43 @@ static bool kind_of(struct collecting *c, const struct dataset_row *row, enum ca
 	return scenario != NULL;
 }
 
-static void add_row(struct collecting *c, const struct dataset_row *row)
+double fit_error_of_share(const struct dataset_row *row, double predicted, double share)
 {
-	enum case_kind kind;
-	if (!kind_of(c, row, &kind))
-		return;
+	bool time = row->measure == MEASURE_TIME || row->measure == MEASURE_ELAPSED;
+	double longer = time ? row->measured / predicted : predicted / row->measured;
+	if (!(share > 0))
+		return 0;
+	return share < 1 && longer > 1 ? log1p((longer - 1) / share) : log(longer) / share;
+}
+
+static double point_of(struct collecting *c, const struct dataset_row *row)
+{
 	struct arena *scratch = arena_new();
 	struct diag *diag = diag_new(scratch);
 	double value =
 		dataset_point(scratch, diag, row, c->data_root, NULL, 0, c->seed, NULL, c->broken);
 	take_errors(c, diag);
 	arena_free(scratch);
+	return value;
+}
+
+static void add_row(struct collecting *c, const struct dataset_row *row)
+{
+	enum case_kind kind;
+	if (!kind_of(c, row, &kind))
+		return;
+	double value = point_of(c, row), share = 1;
 	if (!isfinite(value) || !(value > 0))
 		return; /* a verdict has no residual */
+	if (kind == CASE_FORWARDED) {
+		struct dataset_row ratio = *row;
+		ratio.measure = MEASURE_RATIO;
+		ratio.relative = false;
+		share = fmin(fabs(1 - point_of(c, &ratio)), 1);
+	}
 	struct measurement *measurement = measurement_of(c, row, kind);
-	measurement->squares += pow(log(value / row->measured), 2);
+	measurement->squares += pow(share * fit_error_of_share(row, value, share), 2);
+	measurement->weight += share * share;
 	measurement->row_count++;
 }
 
@@ -115,10 +138,12 @@ static void sum_up(const struct collecting *c, struct model_errors *errors)
 		if (left < SPARE_LEAST || m->row_count == 0)
 			continue;
 		errors->kinds[m->kind].measurement_count++;
-		errors->kinds[m->kind].spare_count += left;
+		errors->kinds[m->kind].spare_count += left * m->weight / (double)m->row_count;
 		squares[m->kind] += m->squares / (double)m->row_count / left;
 	}
 	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
+		if (k == CASE_FORWARDED)
+			continue; /* its error is that of a part of the time */
 		all += squares[k];
 		spare += errors->kinds[k].spare_count;
 	}

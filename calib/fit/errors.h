@@ -13,9 +13,12 @@
  *      most 1. Its spare part is s = 1 - leverage. Measurements with s < 0.02 are ignored.
  *   3  r / s is the error that the measurement would have if it were left out of the fits (to
  *      first order). The mean square of a kind of case is sum(s (r / s)^2) / sum(s) over the
- *      measurements of all datasets.
- *   4  A few rows are weak evidence, so the mean square of all kinds together is added with
- *      the weight of 3 rows.
+ *      measurements of all datasets. The error of forwarding acts only on the time that it adds,
+ *      which is the share a = |1 - ratio| of a step. With e = fit_error_of_share, r is a e there,
+ *      the mean square of e is sum(s (r / s)^2) / sum(s a^2), and s a^2 counts as the spare part.
+ *      A row with little added time therefore says little.
+ *   4  A few rows are weak evidence, so the mean square of all kinds but forwarding together is
+ *      added with the weight of 3 rows.
  *   5  sigma is the square root of the result, with sum(s) + 3 degrees of freedom.
  */
 #pragma once
@@ -25,7 +28,7 @@
 
 struct kind_error {
 	size_t measurement_count;
-	double spare_count;   /* sum of the rows' spare parts */
+	double spare_count;   /* sum of the rows' spare parts; forwarded: times a^2 */
 	double own_ratio;     /* root mean square of this kind only; NaN: no measurement */
 	double error_ratio;   /* sigma: standard deviation of the model error */
 	double freedom_count; /* degrees of freedom of Student's t */
@@ -36,6 +39,11 @@ struct model_errors {
 	struct distance_errors far; /* errors at larger distances (systems.h) */
 	struct evidences evidence;  /* what all fits were fitted on */
 };
+
+/* Returns ln(measured / predicted) of a part of the row's time, which is the share of the predicted
+ * time and the only wrong part. If the measured time is shorter than predicted, this is the
+ * logarithm of the whole time divided by the share, because the part may then be below 0. */
+double fit_error_of_share(const struct dataset_row *row, double predicted, double share);
 
 /* Estimates the errors on the same system, which stand for all distances at first. Call it after
  * all fits, with their results, when their profiles are written. Returns NULL after errors, like

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calib/fit/errors.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
@@ -159,6 +160,9 @@ static void predict_row(struct leaving *l, const struct planned_row *planned, bo
 				row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP,
 			.measured = row->measured,
 			.predicted = p.value,
+			.share = planned->kind == CASE_FORWARDED
+					 ? fmin(fabs(1 - outcome.prediction->ratio.value), 1)
+					 : 1,
 			.spread_ratio = width / (2 * num_normal_quantile(1 - 0.5 / DRAWS))};
 		memcpy(done->distances, scenario->distances, sizeof done->distances);
 	}
@@ -212,6 +216,12 @@ static double error_of(const struct left_out_row *row)
 	return log(row->predicted / row->measured);
 }
 
+/* Returns the error of the part of the time that the kind's error scales. */
+static double own_error_of(const struct left_out_row *row)
+{
+	return fit_error_of_share(row->row, row->predicted, row->share);
+}
+
 static bool is_used(const struct left_out_row *row, const char *without)
 {
 	return row->row->role == ROLE_FIT && row->system != without &&
@@ -230,7 +240,9 @@ struct pool {
 static bool is_in(const struct pool *pool, const struct left_out_row *row)
 {
 	return is_used(row, pool->without) && row->distances[PART_OWN] == pool->distance &&
-	       (pool->kind == CASE_KIND_COUNT || row->kind == pool->kind);
+	       (pool->kind == CASE_KIND_COUNT ? row->kind != CASE_FORWARDED
+					      : row->kind == pool->kind) &&
+	       row->share > 0;
 }
 
 /* Returns the largest square of an error that counts (step 2) in the rows of one system. */
@@ -241,7 +253,7 @@ static double largest_square(struct arena *scratch, const struct pool *pool, siz
 	size_t count = 0;
 	for (size_t i = first; i < pool->left->count && rows[i].system == rows[first].system; i++)
 		if (is_in(pool, &rows[i]))
-			errors[count++] = fabs(error_of(&rows[i]));
+			errors[count++] = fabs(own_error_of(&rows[i]));
 	return count ? pow(LARGEST * num_quantile(errors, count, 0.5), 2) : 0;
 }
 
@@ -260,10 +272,11 @@ static double sum_of(const struct pool *pool, double sigma, size_t *system_count
 			const struct left_out_row *row = &rows[i];
 			if (!is_in(pool, row))
 				continue;
-			double variance = pow(sigma, 2) + pow(row->spread_ratio, 2);
+			double variance = pow(row->spread_ratio, 2);
 			if (row->one_gpu_known && !row->is_ratio)
 				variance += pow(pool->one_gpu.ratio, 2);
-			sum += fmin(pow(error_of(row), 2), largest) / variance;
+			variance = variance / pow(row->share, 2) + pow(sigma, 2);
+			sum += fmin(pow(own_error_of(row), 2), largest) / variance;
 			count++;
 		}
 		all += count ? sum / (double)count : 0;
@@ -324,6 +337,7 @@ static double half_width(const struct left_out_row *row, const struct distance_e
 {
 	const struct model_error parameters = {row->spread_ratio, 0};
 	struct model_error error = errors->of[row->kind][row->distances[PART_OWN]].error;
+	error.ratio *= row->share;
 	if (case_kind_has_parts(row->kind) && !row->is_ratio)
 		error = model_error_sum(error,
 					errors->of[CASE_LOCAL][row->distances[PART_ONE_GPU]].error);

@@ -10,15 +10,16 @@
  *   1  A row's error is r = ln(predicted / measured). Draws of the parameters that remain have the
  *      standard deviation s. For several GPUs and forwarding, the parameters of one GPU stay, so
  *      that r is the error of the part that they add; s then contains the error of one GPU.
- *   2  A system counts once: z = mean over its rows of r^2 / (sigma^2 + s^2). An |r| above twice
+ *   2  A system counts once: z = mean over its rows of r^2 / (sigma^2 + s^2). The error of
+ *      forwarding acts only on the share a = |1 - ratio| of the time, so its rows have
+ *      fit_error_of_share in place of r, and s / a in place of s. An |r| above twice
  *      the median of the system's rows counts as twice the median. Such rows have a cause of their
  *      own, for example a network that loses packets.
- *   3  The common error of a distance: with this sigma for all kinds, the sum of z over the systems
- *      is their number. One more system of the next smaller distance's size counts, in case there
- *      is no other.
- *   4  The error of a kind at a distance: the same, with PRIOR_SYSTEMS more systems of the common
- *      size. Student's t has as many degrees of freedom as there are systems then. An error is at
- *      least that of a smaller distance. */
+ *   3  The common error of a distance: with this sigma for all kinds but forwarding, the sum of z
+ *      over the systems is their number. One more system of the next smaller distance's size
+ * counts, in case there is no other. 4  The error of a kind at a distance: the same, with
+ * PRIOR_SYSTEMS more systems of the common size. Student's t has as many degrees of freedom as
+ * there are systems then. An error is at least that of a smaller distance. */
 #pragma once
 
 #include "sim/analysis/dataset.h"
@@ -32,6 +33,7 @@ struct left_out_row {
 	bool is_ratio;                            /* a ratio to one GPU */
 	enum distance distances[CASE_PART_COUNT]; /* without the system's rows */
 	double measured, predicted;
+	double share;        /* of the predicted time on which the kind's error acts */
 	double spread_ratio; /* standard deviation of ln(predicted) from parameters */
 };
 

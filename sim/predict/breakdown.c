@@ -2,6 +2,8 @@
 #include "sim/predict/breakdown.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 
@@ -133,9 +135,51 @@ static void count_calls(const struct program *program, struct prediction *predic
 				counts[kind]};
 }
 
+static int by_wait(const void *a, const void *b)
+{
+	const struct call_prediction *x = a, *y = b;
+	int order = (x->waited_s < y->waited_s) - (x->waited_s > y->waited_s);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+/* Returns how many steps the program issued in the window. A program that runs ahead of its GPU
+ * issues more steps than the GPU ends. */
+static double issued_steps(const struct job_run *run)
+{
+	double all = 0, ended = 0;
+	for (size_t k = 0; k < CALL_KIND_COUNT; k++)
+		all += (double)run->window_kinds[k].calls_count;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++)
+		ended += (double)(run->steps[i].calls_count + run->steps[i].polls_count);
+	return all * (double)run->steady_count / ended;
+}
+
+static void put_calls(struct arena *arena, const struct job_run *run, double span_s,
+		      struct prediction *prediction)
+{
+	double steps = issued_steps(run);
+	prediction->waiting_calls = ARENA_ARRAY(arena, CALL_KIND_COUNT, struct call_prediction);
+	for (enum call_kind k = 0; k < CALL_KIND_COUNT; k++) {
+		const struct kind_counters *kind = &run->window_kinds[k];
+		double count = (double)kind->calls_count;
+		if (kind->calls_count == 0)
+			continue;
+		prediction->waiting_calls[prediction->waiting_call_count++] =
+			(struct call_prediction){call_kind_name(k),
+						 count / steps,
+						 kind->waited_s / steps,
+						 kind->waited_s / count,
+						 kind->waited_s / steps / span_s,
+						 kind->served_s / steps};
+	}
+	qsort(prediction->waiting_calls, prediction->waiting_call_count,
+	      sizeof *prediction->waiting_calls, by_wait);
+}
+
 /* The breakdown is the mean over the jobs. Counts of calls and timeouts are those of the first
  * job. */
-static void summarize_programs(const struct world_outcome *outcome, struct prediction *prediction)
+static void summarize_programs(struct arena *arena, const struct world_outcome *outcome,
+			       struct prediction *prediction)
 {
 	const struct job_run *run = &outcome->jobs[0];
 	const struct step_record *last = &run->steps[run->steady_first + run->steady_count - 1];
@@ -149,6 +193,8 @@ static void summarize_programs(const struct world_outcome *outcome, struct predi
 		put_parts(prediction, program_causes, parts, 1, parts[WORK]);
 	else
 		put_programs(prediction, parts, span_s, several_gpus);
+	if (run->entry->runtime)
+		put_calls(arena, run, step_time_of(run).span, prediction);
 	prediction->calls_count = last->calls_count;
 	prediction->polls_count = last->polls_count;
 	count_calls(run->program, prediction);
@@ -331,7 +377,7 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 {
 	const struct job_run *run = &point->outcome.jobs[0];
 	if (scenario->style == JOBS_PROGRAMS)
-		summarize_programs(&point->outcome, prediction);
+		summarize_programs(arena, &point->outcome, prediction);
 	else if (scenario->style == JOBS_RANKS)
 		summarize_ranks(&point->outcome, prediction);
 	else if (scenario->style == JOBS_SERVING)

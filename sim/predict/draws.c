@@ -20,6 +20,7 @@ struct draws_run {
 	struct draws *draws;
 	struct job_point factors; /* from the answers of draws to those of the point's settings */
 	size_t job_count, done;   /* lock guards done */
+	double forwarding_share;  /* of a model server's iterations */
 	pthread_mutex_t lock;
 };
 
@@ -57,12 +58,30 @@ static void keep_broken(struct draws_run *d, const char *broken, struct draw_ans
 	pthread_mutex_unlock(&d->lock);
 }
 
+/* Returns the standard deviation that the error of the added time causes in a time of which it is
+ * this share, together with the error of the rest. */
+static struct model_error error_of_share(const struct scenario *scenario, double share)
+{
+	struct model_error added = scenario->added_error;
+	added.ratio *= fabs(share);
+	return added.ratio > 0 ? model_error_sum(scenario->error, added) : scenario->error;
+}
+
+/* Returns the share of forwarding in the time of a model server's iterations. */
+static double forwarding_share(const struct serving_answers *answers)
+{
+	double iterations_s = answers->parts_s[SERVE_KERNEL] + answers->parts_s[SERVE_EXCHANGE] +
+			      answers->parts_s[SERVE_OVERHEAD];
+	return iterations_s > 0 ? answers->parts_s[SERVE_OVERHEAD] / iterations_s : 0;
+}
+
 /* Requests wait for each other, so the model error of a model server does not scale its answers but
  * the times of its iterations. The draws divide its distribution into parts of equal probability,
  * in random order. */
 static const struct scenario *with_error(struct arena *arena, const struct draws_run *d,
 					 const struct scenario *scenario, size_t index)
 {
+	struct model_error error = error_of_share(scenario, d->forwarding_share);
 	struct rng rng = rng_named(d->options->seed, "model error");
 	size_t count = d->draws->count, *order = ARENA_ARRAY(arena, count, size_t);
 	for (size_t i = 0; i < count; i++) {
@@ -73,8 +92,7 @@ static const struct scenario *with_error(struct arena *arena, const struct draws
 	struct scenario *drawn = ARENA_NEW(arena, struct scenario);
 	double q = ((double)order[index] + 0.5) / (double)count;
 	*drawn = *scenario;
-	drawn->iteration_ratio =
-		exp(scenario->error.ratio * num_student_quantile(q, scenario->error.freedom_count));
+	drawn->iteration_ratio = exp(error.ratio * num_student_quantile(q, error.freedom_count));
 	return drawn;
 }
 
@@ -147,8 +165,13 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		d.request.calls = recorded->calls;
 	if (options->draw_setting_count)
 		add_settings(arena, &d, point);
-	if (scenario->style != JOBS_SERVING)
+	if (scenario->style == JOBS_SERVING) {
+		d.forwarding_share = forwarding_share(&point->serving);
+	} else {
 		draws.error = scenario->error;
+		draws.added_error = scenario->added_error;
+		draws.throughput_error = error_of_share(scenario, 1 - point->ratio);
+	}
 	/* the ratio of a program on its own local GPU is 1 by definition */
 	if (scenario_kind(scenario) != CASE_LOCAL)
 		draws.ratio_error = scenario->ratio_error;
@@ -180,6 +203,11 @@ static double quantile(double *values, size_t count, double q)
 }
 
 /* ---- model error ---- */
+
+struct error_spread { /* the errors of a forwarded program */
+	struct model_error local, added;
+	bool time; /* the values are times */
+};
 
 struct mixture {
 	const double *values; /* number of each draw; 0: the draw failed, which the model error does
@@ -239,8 +267,65 @@ static struct estimate interval_of(double value, double *values, const struct mi
 				 fmax(value, end_of(m, values, 0.95))};
 }
 
-struct estimate error_alone(struct model_error error, double value)
+/* ---- the error of the added time ---- */
+
+enum { SPREAD_POINTS = 128 }; /* of the two errors around each draw */
+
+/* Returns the speed relative to that without errors. A step is its local part and the time that
+ * forwarding adds, which is 1 - ratio of it. local and added are the factors of these parts. A
+ * program that is faster than local (ratio > 1) has gained time, and the error scales its gain. */
+static double speed_with(double ratio, double local, double added)
 {
+	return ratio <= 1 ? 1 / (ratio * local + (1 - ratio) * added)
+			  : (1 + (ratio - 1) * added) / (ratio * local);
+}
+
+/* Returns the quantile of values that are the middles of parts of equal probability (Hyndman and
+ * Fan 1996, type 5). */
+static double middle_quantile(double *values, size_t count, double q)
+{
+	double n = (double)count;
+	return num_quantile(values, count, (n * q - 0.5) / (n - 1));
+}
+
+/* Replaces each value by SPREAD_POINTS values, with factors at even steps of both distributions
+ * (Hammersley's points), and returns their quantiles around `value`. ratios has those of the
+ * values. */
+static struct estimate spread_interval(struct arena *arena, const struct error_spread *spread,
+				       double value, const double *values, const double *ratios,
+				       size_t count)
+{
+	size_t total = 0;
+	double *all = ARENA_ARRAY(arena, count * SPREAD_POINTS, double);
+	for (uint32_t k = 0; k < SPREAD_POINTS; k++) {
+		double reversed = 0.5 / SPREAD_POINTS;
+		for (uint32_t bit = 1; bit < SPREAD_POINTS; bit *= 2)
+			reversed += k & bit ? 0.5 / bit : 0;
+		double local = exp(spread->local.ratio *
+				   num_student_quantile(reversed, spread->local.freedom_count));
+		double added = exp(spread->added.ratio *
+				   num_student_quantile((k + 0.5) / SPREAD_POINTS,
+							spread->added.freedom_count));
+		for (size_t i = 0; i < count; i++) {
+			double speed = speed_with(ratios[i], local, added);
+			all[total++] = spread->time ? values[i] / speed : values[i] * speed;
+		}
+	}
+	double low = middle_quantile(all, total, 0.05);
+	double high = middle_quantile(all, total, 0.95);
+	return (struct estimate){value, fmin(value, low), fmax(value, high)};
+}
+
+struct estimate error_alone(const struct scenario *scenario, bool is_ratio, double value)
+{
+	struct model_error error = scenario->error;
+	if (scenario->added_error.ratio > 0 && is_ratio) {
+		const struct error_spread spread = {.added = scenario->added_error};
+		struct arena *scratch = arena_new();
+		struct estimate e = spread_interval(scratch, &spread, value, &value, &value, 1);
+		arena_free(scratch);
+		return e;
+	}
 	if (!(error.ratio > 0))
 		return (struct estimate){value, value, value};
 	double factor = exp(num_student_quantile(0.95, error.freedom_count) * error.ratio);
@@ -252,6 +337,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 {
 	struct estimate estimate = {value, value, value};
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
+	double *ratios = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
 	/* A failed draw counts as 0 throughput, but it has no time. */
 	size_t serving = offsetof(struct job_point, serving);
@@ -265,17 +351,22 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];
 		double drawn = *(const double *)(const void *)((const char *)answer + offset);
+		ratios[count] = isfinite(answer->ratio) ? answer->ratio : 0;
 		if (isfinite(drawn) || !time)
 			values[count++] = isfinite(drawn) ? drawn : 0;
 	}
 	if (count == 0 || !isfinite(value))
 		return estimate;
+	bool is_ratio = offset == offsetof(struct job_point, ratio);
 	struct mixture m = {.values = values,
 			    .count = count,
-			    .error = offset == offsetof(struct job_point, ratio)
-					     ? draws->ratio_error
-					     : draws->error};
-	estimate = interval_of(value, values, &m);
+			    .error = is_ratio ? draws->ratio_error : draws->error};
+	struct error_spread spread = {.added = draws->added_error, .time = time};
+	if (!is_ratio && !share)
+		spread.local = draws->error;
+	estimate = spread.added.ratio > 0
+			   ? spread_interval(arena, &spread, value, values, ratios, count)
+			   : interval_of(value, values, &m);
 	if (m.error.ratio > 0 && share)
 		estimate.high = fmax(value, fmin(1, estimate.high));
 	return estimate;

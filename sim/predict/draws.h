@@ -22,6 +22,9 @@ struct draws {
 	const char *broken; /* message of the first draw with a broken invariant; NULL: none */
 	struct draw_answers *answers;
 	struct model_error error, ratio_error; /* the second is that of ratios to one GPU */
+	/* The error of the time that forwarding adds to a local step; error is then that of the
+	 * local part. throughput_error is what both do to the throughput, to first order. */
+	struct model_error added_error, throughput_error;
 };
 
 /* Runs options->draws_count draws of a case whose point did not fail. */
@@ -32,12 +35,14 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 /* Returns value with the 5 and 95 % quantiles of the field at `offset` in struct job_point.
  * client < 0 selects the whole case. The model error is a factor whose logarithm has Student's
  * distribution. Each draw is replaced by that distribution around it, and the quantiles are
- * those of their mean. Utilisations do not exceed 1. */
+ * those of their mean. The error of forwarding is a factor of the added time only, so a ratio
+ * below 1 stays below 1. Utilisations do not exceed 1. */
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset);
 
-/* Returns value with the 5 and 95 % quantiles that follow only from the model error. */
-struct estimate error_alone(struct model_error error, double value);
+/* Returns value with the 5 and 95 % quantiles that follow only from the model error. For forwarded
+ * programs only a ratio to local has them, because the share of the added time follows from it. */
+struct estimate error_alone(const struct scenario *scenario, bool is_ratio, double value);
 
 /* Returns the throughput of a divided by that of b. The interval comes from the quotients of
  * corresponding draws, because both cases draw their common parameters alike (unknowns.h). Draws

@@ -6,13 +6,15 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
+#include "sim/predict/effects.h"
 
 static const double LEAST_GAIN = 0.02; /* of a remedy that is named */
-enum { SCALED_MAX = 8, TRIALS_MAX = 8, NAMED_MAX = 3 };
+enum { SCALED_MAX = 8, SETTINGS_MAX = 4, TRIALS_MAX = 16, NAMED_MAX = 3, NAMED_OF_FORWARDING = 6 };
 
 struct remedy {
 	const char *bottleneck, *words;
-	const char *setting; /* "case.runtime=batched"; NULL: parameters are multiplied */
+	const char *settings; /* "case.runtime=batched", separated by blanks; NULL: parameters are
+				 multiplied */
 	const char *scaled[SCALED_MAX];
 	double factor;
 };
@@ -58,16 +60,19 @@ static double scaled(const struct remedy *remedy, const struct cfg_param *param)
 	return param->row->whole ? floor(value) : value;
 }
 
-/* Returns true if the case has the setting's value already, or has no forwarded calls to change. */
-static bool is_set(struct arena *arena, const char *setting, const struct scenario *scenario)
+/* Splits the remedy's settings at blanks. Returns their number. */
+static size_t settings_of(struct arena *arena, const struct remedy *remedy,
+			  struct setting settings[SETTINGS_MAX])
 {
-	const char *value = strchr(setting, '=');
-	const struct cfg_param *param = cfg_param_find(
-		scenario->resolution, arena_printf(arena, "%.*s", (int)(value - setting), setting));
-	if (strncmp(setting, "case.runtime=", strlen("case.runtime=")) == 0 &&
-	    !scenario->jobs[0].runtime)
-		return true;
-	return param && param->text && strcmp(param->text, value + 1) == 0;
+	size_t count = 0, length;
+	for (const char *at = remedy->settings ? remedy->settings : ""; *at; at += length) {
+		at += strspn(at, " ");
+		length = strcspn(at, " ");
+		FW_ASSERT(count < SETTINGS_MAX);
+		settings[count++] = (struct setting){arena_printf(arena, "%.*s", (int)length, at),
+						     {"farwire", 0}};
+	}
+	return count;
 }
 
 /* Returns the request with the changes of the remedy. It has no more settings and draws than
@@ -76,9 +81,9 @@ static struct case_request changed(struct arena *arena, const struct remedy *rem
 				   const struct case_request *request,
 				   const struct scenario *scenario)
 {
-	const struct setting setting = {remedy->setting, {"farwire", 0}};
-	bool sets = remedy->setting && !is_set(arena, remedy->setting, scenario);
-	struct case_request with = request_with(arena, request, &setting, sets);
+	struct setting settings[SETTINGS_MAX];
+	size_t count = settings_of(arena, remedy, settings);
+	struct case_request with = request_with(arena, request, settings, count);
 	VEC(struct draw_value) draws = {0};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
@@ -101,6 +106,12 @@ static double score_of(const struct scenario *scenario, const struct point *poin
 	return scenario->style == JOBS_SERVING ? 1 / point->step_s : point->throughput;
 }
 
+/* Returns true if the remedy changes how calls are forwarded. */
+static bool is_forwarding(const struct remedy *remedy)
+{
+	return remedy->settings && strstr(remedy->settings, "runtime");
+}
+
 static bool forwards(const struct scenario *scenario)
 {
 	return scenario->style == JOBS_PROGRAMS && scenario->jobs[0].runtime;
@@ -116,7 +127,8 @@ static bool try_remedy(const struct remedy *remedy, const struct case_request *r
 	bool changes = with.setting_count + with.draw_count > request->setting_count;
 	const struct scenario *other =
 		changes ? case_read(scratch, diag_new(scratch), &with) : NULL;
-	bool tried = other != NULL;
+	bool tried = other && !resolutions_equal(other->resolution, scenario->resolution) &&
+		     (!is_forwarding(remedy) || scenario->jobs[0].runtime);
 	if (tried) {
 		const struct point run = predict_point(scratch, other, options->seed,
 						       forwards(other), options->baselines, NULL);
@@ -130,12 +142,14 @@ static bool try_remedy(const struct remedy *remedy, const struct case_request *r
 }
 
 static const char *text_of(struct arena *arena, const struct scenario *scenario,
-			   const struct point *point, const struct trial *trial)
+			   const struct point *point, const struct trial *trial, bool first)
 {
 	double gain = 100 * trial->gain;
 	if (forwards(scenario) && trial->ratio > point->ratio)
-		return arena_printf(arena, "%s (%+.0f %%, ratio %.3f in place of %.3f)",
-				    trial->remedy->words, gain, trial->ratio, point->ratio);
+		return arena_printf(arena, "%s (%+.0f %%, ratio %.3f%s)", trial->remedy->words,
+				    gain, trial->ratio,
+				    first ? arena_printf(arena, " in place of %.3f", point->ratio)
+					  : "");
 	if (scenario->style == JOBS_SERVING)
 		return arena_printf(arena, "%s (%+.0f %% latency)", trial->remedy->words,
 				    -100 * trial->gain / (1 + trial->gain));
@@ -196,6 +210,7 @@ const char *remedies_tried(struct arena *arena, const struct prediction *predict
 			   const struct point *point, const struct predict_options *options)
 {
 	struct trials trials = {0};
+	size_t most = forwards(scenario) ? NAMED_OF_FORWARDING : NAMED_MAX;
 	const char *good = NULL, *bottleneck = prediction->bottleneck;
 	if (!bottleneck || point->failed || point->outcome.events_count > REMEDIES_EVENTS_MAX)
 		return NULL;
@@ -203,8 +218,8 @@ const char *remedies_tried(struct arena *arena, const struct prediction *predict
 	if (trials.good_count == 0 && strcmp(bottleneck, "kernel-bound") != 0 &&
 	    strcmp(bottleneck, "collective") != 0)
 		try_remedies(arena, "kernel-bound", request, scenario, point, options, &trials);
-	for (size_t i = 0; i < trials.good_count && i < NAMED_MAX; i++) {
-		const char *text = text_of(arena, scenario, point, &trials.good[i]);
+	for (size_t i = 0; i < trials.good_count && i < most; i++) {
+		const char *text = text_of(arena, scenario, point, &trials.good[i], i == 0);
 		good = good ? arena_printf(arena, "%s; %s", good, text) : text;
 	}
 	if (!good && trials.tried)

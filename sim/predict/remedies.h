@@ -4,7 +4,8 @@
  * Each bottleneck (breakdown.c) has a few remedies (remedies.def), which change a setting or
  * multiply parameters. Advice without a trial can be wrong, because the next bottleneck may be
  * close. So the case runs once more with each remedy, without draws. A remedy is named with its
- * gain if that is at least 2 %. If no remedy gains as much, the text says what was tried. */
+ * gain if that is at least 2 %, at most six for forwarded programs and three for others. If no
+ * remedy gains as much, the text says what was tried. */
 #pragma once
 
 #include "sim/predict/predict.h"

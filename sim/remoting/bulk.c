@@ -134,6 +134,11 @@ void chunk_acknowledged(struct remote_call *call)
 
 /* ---- to the device, server ---- */
 
+static void served(struct remote_call *call)
+{
+	call->served_ps = engine_now_ps(call->channel->client->engine) - call->channel->taken_ps;
+}
+
 static void chunk_staged(void *ctx, uint64_t arg, enum call_result result)
 {
 	struct channel *channel = ctx;
@@ -145,6 +150,7 @@ static void chunk_staged(void *ctx, uint64_t arg, enum call_result result)
 	if (params_of(call)->pipelined)
 		server_executed(channel);
 	if (packet->last && call->answered) {
+		served(call);
 		call->result = result;
 		server_reply(call); /* acceptance of the answer continues the copy */
 		return;
@@ -185,6 +191,8 @@ static void fetch_copied(void *ctx, uint64_t arg, enum call_result result)
 	if (call->channel->client->failed)
 		return;
 	call->copying = false;
+	if (call->copied_B <= 0)
+		served(call);
 	double left_B = call->call.payload_B - call->copied_B;
 	call->copied_B +=
 		params_of(call)->zero_copy || !call->answered ? left_B : chunk_size_B(call, left_B);

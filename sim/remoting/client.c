@@ -418,9 +418,13 @@ void call_return(void *ctx, uint64_t arg)
 		return;
 	if (client->params->exclusive && call->class != CLASS_LOCAL)
 		channel_unlock(call->channel);
+	double waited_s = s_from_ps(engine_now_ps(client->engine) - call->start_ps);
 	if (call->class == CLASS_SYNC || call->class == CLASS_DRAINING || call->class == CLASS_POLL)
-		client->counters.waited_s +=
-			s_from_ps(engine_now_ps(client->engine) - call->start_ps);
+		client->counters.waited_s += waited_s;
+	struct kind_counters *kind = &client->counters.kinds[call->call.kind];
+	kind->calls_count += call->class == CLASS_LOCAL ? 1 + call->call.repeats : 1;
+	kind->waited_s += waited_s;
+	kind->served_s += call->answered ? s_from_ps(call->served_ps) : 0;
 	if (call->call.kind == CALL_GET_ATTRIBUTE)
 		client->attributes_known = true;
 	call_done_fn *done = call->done;

@@ -34,10 +34,10 @@ struct remote_call {
 	call_done_fn *done;
 	void *ctx;
 	uint64_t arg;
-	int64_t start_ps;
-	double work_s; /* the caller's work before the first message */
-	double body_B; /* size of the call in its message, without the header */
-	double bulk_B; /* the part of body_B that is data of a copy */
+	int64_t start_ps, served_ps; /* served_ps: of kind_counters */
+	double work_s;               /* the caller's work before the first message */
+	double body_B;               /* size of the call in its message, without the header */
+	double bulk_B;               /* the part of body_B that is data of a copy */
 	/* List of calls that may time out, sorted by timeout. */
 	struct remote_call *timed_before, *timed_after;
 	int64_t timeout_ps; /* 0: the call is not in the list of timeouts */
@@ -101,8 +101,8 @@ struct channel {
 	const char *name;
 	/* cores of the network thread and the service thread */
 	struct cpu *client_core, *server_core;
-	/* cores of the threads that a message passes between the reader and the thread that uses it:
-	 * server_threads - 2 and client_threads - 2, or none */
+	/* cores of the threads that a message passes between the reader and the thread that uses
+	 * it: server_threads - 2 and client_threads - 2, or none */
 	struct cpu **server_hops, **client_hops;
 	/* ---- client ---- */
 	struct call_list buffer; /* calls that are collected for one message */

@@ -96,10 +96,18 @@ struct cuda_port *remote_port(struct remote_client *client);
 /* Opens the connections and then calls fn. */
 void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint64_t arg);
 
+struct kind_counters { /* the program's calls of one kind that have returned */
+	uint64_t calls_count;
+	/* Time of the thread in these calls. served_s is the part in which the server worked on an
+	 * answered call, or waited for the GPU: up to the first byte of a copy to the host, and for
+	 * the last chunk of a copy to the device. */
+	double waited_s, served_s;
+};
 struct remote_counters {
 	uint64_t calls_count[CLASS_COUNT];
 	/* calls whose caller waited for an answer of the server, and other calls that were sent */
 	double answered_count, sent_count;
+	struct kind_counters kinds[CALL_KIND_COUNT];
 	uint64_t messages_count;
 	double waited_s; /* time that callers waited in sync, draining and poll calls */
 	double sent_B, received_B;

@@ -13,11 +13,12 @@ static void check_place(const struct channel *channel, const struct remote_call 
 			    (unsigned long long)channel->executed_serial);
 }
 
-static void executed(struct channel *channel, const struct remote_call *call)
+static void executed(struct channel *channel, struct remote_call *call)
 {
 	struct remote_client *client = channel->client;
 	check_place(channel, call);
 	channel->executed_serial = call->serial;
+	call->served_ps = engine_now_ps(client->engine) - channel->taken_ps;
 	struct trace *trace = engine_trace(client->engine);
 	if (trace) {
 		const char *label = call->call.label;

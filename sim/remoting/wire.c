@@ -11,7 +11,7 @@ struct remote_call *call_take(struct remote_client *client)
 	struct remote_call *call;
 	POOL_TAKE(client->arena, call, client->free_calls);
 	call->probe = call->holds_all_streams = call->copying = call->sending = false;
-	call->timeout_ps = 0;
+	call->timeout_ps = call->served_ps = 0;
 	call->result = CALL_OK;
 	call->after = NULL;
 	call->after_serial = call->serial = 0;

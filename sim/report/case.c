@@ -132,6 +132,9 @@ static void report_programs(struct report *report, const struct scenario *scenar
 	report_numbers(report, scenario, p);
 	if (p->ok)
 		report_breakdown(report, &p, 1);
+	if (p->ok && p->waiting_call_count > 0)
+		report_show(report, NULL, prediction_calls(report->arena, p, p->waiting_call_count),
+			    "The forwarded calls of a step by kind, the longest total time first.");
 	if (p->ok && p->stage_count > 0)
 		stages_table(report, p);
 }

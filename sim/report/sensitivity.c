@@ -60,7 +60,8 @@ static const char *measure_of(const char *path)
 static const char *model_error_words(struct arena *arena, const struct scenario *scenario,
 				     const struct reported *reported, struct estimate now)
 {
-	struct estimate alone = error_alone(scenario->error, now.value);
+	struct estimate alone =
+		error_alone(scenario, reported == answer_at(ANSWER_RATIO), now.value);
 	struct reported bare = *reported;
 	bare.unit = NULL;
 	if (reported->part || !(now.low < now.high) || !(alone.low < alone.high))

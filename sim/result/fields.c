@@ -30,6 +30,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 const struct cfg_resolution *: FIELD_PARAMETERS,                                  \
 		 struct job_prediction *: FIELD_LIST,                                              \
 		 struct link_prediction *: FIELD_LIST,                                             \
+		 struct call_prediction *: FIELD_LIST,                                             \
 		 struct stage_prediction *: FIELD_LIST,                                            \
 		 default: FIELD_COUNT)
 #define FIELD(member, json, csv, kinds, when, needed, help, ...)                                   \
@@ -52,18 +53,20 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 const struct breakdown_part *: &lists[SHARES],                                    \
 		 struct job_prediction *: &lists[JOBS],                                            \
 		 struct link_prediction *: &lists[LINKS],                                          \
+		 struct call_prediction *: &lists[CALLS],                                          \
 		 struct stage_prediction *: &lists[STAGES])
 #define LIST(member, count, json, kinds, when, help, unit)                                         \
 	{json, NULL,   TYPE_OF(member), offsetof(struct RECORD, member), kinds, when, false,       \
 	 help, {unit}, LIST_OF(member), offsetof(struct RECORD, count)},
 
-enum { PARTS, SHARES, JOBS, LINKS, STAGES };
+enum { PARTS, SHARES, JOBS, LINKS, CALLS, STAGES };
 static const struct fields part_fields;
 static const struct list lists[] = {
 	[PARTS] = {&part_fields, sizeof(struct breakdown_part), BREAKDOWN_MAX, false},
 	[SHARES] = {&part_fields, sizeof(struct breakdown_part), CDF_MAX, true},
 	[JOBS] = {&job_fields, sizeof(struct job_prediction), 0, true},
 	[LINKS] = {&link_fields, sizeof(struct link_prediction), 0, true},
+	[CALLS] = {&call_fields, sizeof(struct call_prediction), 0, true},
 	[STAGES] = {&stage_fields, sizeof(struct stage_prediction), 0, true},
 };
 
@@ -87,6 +90,11 @@ static const struct field of_link[] = {
 #include "sim/result/link_prediction.def"
 #undef RECORD
 };
+static const struct field of_call[] = {
+#define RECORD call_prediction
+#include "sim/result/call_prediction.def"
+#undef RECORD
+};
 static const struct field of_stage[] = {
 #define RECORD stage_prediction
 #include "sim/result/stage_prediction.def"
@@ -98,7 +106,8 @@ static const struct field of_stage[] = {
 		rows, sizeof rows / sizeof rows[0]                                                 \
 	}
 const struct fields prediction_fields = ROWS(of_prediction), job_fields = ROWS(of_job),
-		    link_fields = ROWS(of_link), stage_fields = ROWS(of_stage);
+		    link_fields = ROWS(of_link), call_fields = ROWS(of_call),
+		    stage_fields = ROWS(of_stage);
 static const struct fields part_fields = ROWS(of_part);
 
 static const void *at(const struct field *field, const void *record)

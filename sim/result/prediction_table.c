@@ -375,7 +375,7 @@ struct table *prediction_jobs(struct arena *scratch, const struct prediction *pr
 	return table;
 }
 
-enum { LINKS_SHOWN = 40 };
+enum { LINKS_SHOWN = 40, CALLS_SHOWN = 5 };
 
 /* Orders links by falling utilisation. Equal links keep the order of the topology. */
 static int by_utilization(const void *a, const void *b)
@@ -408,6 +408,43 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	if (count < all)
 		fprintf(out, "(the %zu most used of %zu links; each direction counts separately)\n",
 			count, all);
+}
+
+struct table *prediction_calls(struct arena *scratch, const struct prediction *prediction,
+			       size_t most)
+{
+	struct table *table = table_new(scratch);
+	table_columns(table, "call|calls a step>|time in them>|mean>|share of the step>|server and "
+			     "GPU>|client and network>");
+	for (size_t i = 0; i < prediction->waiting_call_count && i < most; i++) {
+		const struct call_prediction *call = &prediction->waiting_calls[i];
+		const double times_s[] = {call->waited_s, call->mean_s, call->served_s,
+					  call->waited_s - call->served_s};
+		const char *texts[4];
+		for (int k = 0; k < 4; k++)
+			texts[k] = quantity_format(scratch, QUANTITY_TIME, times_s[k]);
+		table_cells(table,
+			    CELLS(call->name, number_format(scratch, 4, call->per_step_count),
+				  texts[0], texts[1],
+				  arena_printf(scratch, "%.1f %%", 100 * call->share_ratio),
+				  texts[2], texts[3]));
+	}
+	return table;
+}
+
+static void calls(FILE *out, struct arena *scratch, const struct prediction *prediction,
+		  size_t line_width)
+{
+	size_t count = prediction->waiting_call_count;
+	struct table *table = prediction_calls(scratch, prediction, CALLS_SHOWN);
+	table_line_width(table, line_width);
+	fputc('\n', out);
+	table_print(table, out);
+	if (count > CALLS_SHOWN)
+		fprintf(out,
+			"(the %d of %zu kinds in which the program spends most time; JSON has "
+			"all)\n",
+			CALLS_SHOWN, count);
 }
 
 /* Says where kernel times come from if no rate of the network was fitted. A collective has none. */
@@ -525,6 +562,8 @@ static void one(FILE *out, struct arena *scratch, const struct prediction *p, si
 			  serving ? "part of the mean latency" : "part of the step time",
 			  p->breakdown, p->breakdown_count,
 			  p->stage_count > 0 ? &p->stages[p->stage_count - 1] : NULL);
+	if (p->ok && p->waiting_call_count > 0)
+		calls(out, scratch, p, line_width);
 	if (p->ok && p->phase_count > 0)
 		breakdown(out, scratch, "from launch to end", p->phases, p->phase_count, NULL);
 	if (p->job_count > 1) {

@@ -91,6 +91,15 @@ struct link_prediction {
 	double carried_B;
 };
 
+/* The forwarded calls of one kind in a step. */
+struct call_prediction {
+	const char *name; /* "cudaLaunchKernel" */
+	double per_step_count;
+	double waited_s, mean_s; /* time of threads in all of them, and in one */
+	double share_ratio;      /* waited_s divided by the step time */
+	double served_s;         /* part of waited_s at the server and its GPU */
+};
+
 /* The parts of a step on some ranks of a plan; means over the ranks. */
 struct stage_prediction {
 	const char *name;    /* "stage 0", "rank 5, which computes longest" */
@@ -183,6 +192,8 @@ struct prediction {
 	size_t stage_count;
 	struct link_prediction *links;
 	size_t link_count;
+	struct call_prediction *waiting_calls; /* of the first client, the longest wait first */
+	size_t waiting_call_count;             /* 0: no calls are forwarded */
 	uint64_t events_count;
 	uint64_t calls_count, polls_count; /* per step */
 	/* calls of a step of the first job's first rank by kind; launches that libraries make are a

@@ -13,6 +13,9 @@ void jw_open_estimate(struct json_writer *json, const char *key, struct estimate
 
 /* Returns a table with a row for each job or client. */
 struct table *prediction_jobs(struct arena *arena, const struct prediction *prediction);
+/* Returns the first `most` of the waiting calls. */
+struct table *prediction_calls(struct arena *arena, const struct prediction *prediction,
+			       size_t most);
 
 /* Formats "0.953 (0.947..0.961)"; one number if there is no interval; "-" for NaN. The numbers
  * have the unit that `like` would have (units.h); NaN: each has its own. */

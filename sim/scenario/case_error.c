@@ -10,16 +10,20 @@
 #include "sim/scenario/case.h"
 #include "sim/traces/rescale.h"
 
+/* Scatter of a recorded step from run to run: an assumption, the same as for rows of fits
+ * (calib/fit/fit.c). */
+static const double RUN_TO_RUN_RATIO = 0.005;
+
 struct error_params {
 	double local_ratio, forwarded_ratio, training_ratio, collective_ratio;
 };
 #define ERROR_ROW(field_, what_)                                                                   \
-	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 1, "5 %",                     \
+	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 3, "5 %",                     \
 		     "standard deviation of the relative model error for " what_,                  \
 		     "assumption: used until a fit sets it (calib/profiles/model-error.cfg)")
 static const struct param_row error_rows[CASE_KIND_COUNT] = {
 	[CASE_LOCAL] = ERROR_ROW(local_ratio, "programs on one GPU with the local driver"),
-	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "programs with forwarded calls"),
+	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "the time that forwarding adds to a step"),
 	[CASE_TRAINING] = ERROR_ROW(training_ratio, "training on several GPUs"),
 	[CASE_COLLECTIVE] = ERROR_ROW(collective_ratio, "a collective alone"),
 };
@@ -258,6 +262,15 @@ static struct model_error read_error(struct reader *c, enum case_kind kind, enum
 	return (struct model_error){param->value, param->freedom_count};
 }
 
+/* Returns true if kernels have the times of a recording, from the same GPU. */
+static bool plays_recorded_times(const struct scenario *scenario)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	const char *profile = scenario->topology.gpus[job->gpus[0]].profile;
+	return job->recorded &&
+	       (!job->recorded->gpu || strcmp(job->recorded->profile, profile) == 0);
+}
+
 void case_read_error(struct reader *c)
 {
 	struct scenario *scenario = c->scenario;
@@ -270,10 +283,19 @@ void case_read_error(struct reader *c)
 	for (enum case_part part = 0; part < CASE_PART_COUNT; part++)
 		scenario->distances[part] =
 			distance_of(c, case_kind_has_parts(kind) ? part : PART_OWN, file);
-	scenario->error = scenario->ratio_error =
-		read_error(c, kind, scenario->distances[PART_OWN], file);
+	struct model_error own = read_error(c, kind, scenario->distances[PART_OWN], file),
+			   one_gpu = own;
 	if (case_kind_has_parts(kind))
-		scenario->error = model_error_sum(
-			scenario->error,
-			read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file));
+		one_gpu = read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file);
+	if (plays_recorded_times(scenario) && one_gpu.ratio > 0)
+		one_gpu = (struct model_error){RUN_TO_RUN_RATIO, 0};
+	if (kind == CASE_FORWARDED)
+		scenario->added_error = own;
+	else if (kind != CASE_LOCAL)
+		scenario->ratio_error = own;
+	scenario->error = one_gpu;
+	if (kind == CASE_COLLECTIVE)
+		scenario->error = own;
+	else if (kind == CASE_TRAINING)
+		scenario->error = model_error_sum(own, one_gpu);
 }

@@ -272,8 +272,9 @@ struct scenario {
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* all parameters with value and origin */
 	/* The model error of throughputs and times, and that of ratios to one GPU, which lack the
-	 * part of one GPU. */
-	struct model_error error, ratio_error;
+	 * part of one GPU. A case with forwarded calls has added_error instead, which scales only
+	 * the time that forwarding adds to the local step; error is then that of the local part. */
+	struct model_error error, ratio_error, added_error;
 	enum distance distances[CASE_PART_COUNT]; /* equal, unless the case has two parts */
 };
 

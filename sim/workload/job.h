@@ -66,11 +66,12 @@ struct job_run { /* the result of one job */
 	size_t steady_first, steady_count;
 	double steady_work;
 	/* Forwarded calls. remote covers the whole run, forwarded the last step of a job with one
-	 * rank, the next two only the window. */
+	 * rank, the next three only the window. */
 	struct remote_counters remote;
 	struct forwarded_step forwarded;
 	double window_stalled_s;
 	uint64_t window_timeouts_count;
+	struct kind_counters window_kinds[CALL_KIND_COUNT];
 	double connect_s;
 	const struct rank_times *rank_times; /* by rank; NULL: not counted */
 	/* Results of jobs with collectives. */

@@ -177,6 +177,13 @@ static void read_job(struct job *job)
 		struct remote_counters now = remote_counters(device->remote);
 		run->window_stalled_s += now.stalled_s - device->before.stalled_s;
 		run->window_timeouts_count += now.timeouts_count - device->before.timeouts_count;
+		for (int k = 0; k < CALL_KIND_COUNT; k++) {
+			struct kind_counters *kind = &run->window_kinds[k];
+			const struct kind_counters *before = &device->before.kinds[k];
+			kind->calls_count += now.kinds[k].calls_count - before->calls_count;
+			kind->waited_s += now.kinds[k].waited_s - before->waited_s;
+			kind->served_s += now.kinds[k].served_s - before->served_s;
+		}
 	}
 	if (!run->failed)
 		run->rank_times = read_times(p);

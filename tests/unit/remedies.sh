@@ -41,10 +41,27 @@ remote='--topology vm-p100-vmxnet3 --program client --model resnet50 --stack pyt
 		--topology dgx1-v100-ethernet --model vgg16 --stack pytorch --exchange ddp --gpus 16 --batch 16
 	gives 'a GPU of twice the memory bandwidth' '--set gpu.p100-sxm2.memory_bandwidth=1464GB/s' $remote --runtime batched
 	ratio=$(number ratio $remote --runtime batched)
-	advice $remote --runtime synchronous | grep -qF "ratio $(printf '%.3f' "$ratio") in place of" ||
+	advice $remote --runtime synchronous | tr ';' '\n' |
+		grep -q "a runtime that batches calls (+[0-9]* %, ratio $(printf '%.3f' "$ratio"))" ||
 		complain "no ratio $ratio"
 }
 verdict remedies.gains_are_those_of_runs_with_the_change
+
+# Each of these changes of a runtime is tried. On a network of 1 ms each of them gains, because every call waits.
+far="--topology lan-pair --program client --server server --model resnet50 --stack pytorch-amp --batch 64 --set link.wire.latency=1ms"
+# shellcheck disable=SC2086
+{
+	gives 'a client that answers all calls about its own state' '--set runtime.get_last_error_call=local
+		--set runtime.get_device_call=local --set runtime.set_device_call=local --set runtime.is_capturing_call=local' \
+		$far --runtime synchronous
+	gives 'batches that are sent when the program waits' '--set runtime.policy=batched --set runtime.batch=0
+		--set runtime.batch_wait=0s' $far --runtime synchronous
+	gives 'launches that are sent without waiting' '--set runtime.launch_call=sent' $far --runtime synchronous \
+		--set runtime.get_last_error_call=local --set runtime.get_device_call=local --set runtime.set_device_call=local
+	advice --topology dgx1-v100 --model resnet50 --stack pytorch --gpus 1 --batch 1 | grep -q 'runtime\|wait' &&
+		complain 'a local program gets advice on forwarding'
+}
+verdict remedies.changes_of_a_runtime_are_tried_for_forwarded_programs
 
 # shellcheck disable=SC2086
 {

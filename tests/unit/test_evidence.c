@@ -67,7 +67,7 @@ static void left_out_system_includes_rows_beyond_one_gpu(void)
  *   collectives: (0.09 + 0.18 + 3 x 0.0903) / 5 = 0.10818 */
 static void errors_follow_from_left_out_systems(void)
 {
-	static const struct dataset_row fit = {.role = ROLE_FIT};
+	static const struct dataset_row fit = {.role = ROLE_FIT, .measured = 1};
 	static const char first[] = "first", second[] = "second";
 	struct left_out_row rows[5];
 	struct model_error same[CASE_KIND_COUNT];
@@ -78,6 +78,7 @@ static void errors_follow_from_left_out_systems(void)
 			.kind = CASE_COLLECTIVE,
 			.distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
 			.measured = 1,
+			.share = 1,
 			.predicted = exp(i == 4   ? 3
 					 : i == 1 ? -0.3
 						  : 0.3)};
@@ -98,6 +99,33 @@ static void errors_follow_from_left_out_systems(void)
 	systems_errors(&left, second, same, &errors);
 	CHECK(e[DISTANCE_NEW_MACHINE].system_count == 1);
 	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], sqrt(0.0909 / 2), 1e-6);
+}
+
+/* Forwarding adds 0.5 s to a step of 1 s. The measured step takes 1.1 s, so 0.6 s are added, and
+ * the error is ln(1.2). With three more systems of the common error 0.03 it is 0.0948. The common
+ * error of the other kinds does not contain it. */
+static void error_of_forwarding_is_that_of_the_added_time(void)
+{
+	static const struct dataset_row fit = {
+		.role = ROLE_FIT, .measure = MEASURE_TIME, .measured = 1.1};
+	const struct left_out_row row = {.row = &fit,
+					 .system = "one",
+					 .kind = CASE_FORWARDED,
+					 .one_gpu_known = true,
+					 .is_ratio = true,
+					 .distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
+					 .measured = 1.1,
+					 .predicted = 1,
+					 .share = 0.5};
+	const struct left_out left = {&row, 1};
+	struct model_error same[CASE_KIND_COUNT];
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
+		same[k] = (struct model_error){0.03, 10};
+	struct distance_errors errors;
+	systems_errors(&left, NULL, same, &errors);
+	double square = (pow(log(1.2), 2) + 3 * 0.0009) / 4;
+	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], 0.03, 1e-6);
+	CHECK_NEAR(errors.of[CASE_FORWARDED][DISTANCE_NEW_MACHINE].error.ratio, sqrt(square), 1e-6);
 }
 
 static void evidence_of_the_own_generation_is_left_out(void)
@@ -144,11 +172,14 @@ static void summaries_are_means_over_rows(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(summaries_are_means_over_rows),
-				    TEST(distance_grows_with_what_differs),
-				    TEST(evidence_of_the_own_generation_is_left_out),
-				    TEST(left_out_system_includes_rows_beyond_one_gpu),
-				    TEST(errors_follow_from_left_out_systems)};
+static const struct test tests[] = {
+	TEST(summaries_are_means_over_rows),
+	TEST(distance_grows_with_what_differs),
+	TEST(evidence_of_the_own_generation_is_left_out),
+	TEST(left_out_system_includes_rows_beyond_one_gpu),
+	TEST(errors_follow_from_left_out_systems),
+	TEST(error_of_forwarding_is_that_of_the_added_time),
+};
 
 int main(void)
 {

@@ -50,11 +50,14 @@ static void copied_prediction_is_independent_of_the_original(void)
 	double drawn[] = {1, 2};
 	struct job_prediction client = {.ok = false};
 	struct link_prediction link = {.utilization = 0.5};
+	struct call_prediction call = {.waited_s = 0.25};
 	struct stage_prediction stage = {.parts = {{kernel, 1}}, .part_count = 1};
 	struct prediction original = {.jobs = &client,
 				      .job_count = 1,
 				      .links = &link,
 				      .link_count = 1,
+				      .waiting_calls = &call,
+				      .waiting_call_count = 1,
 				      .gpu_count = 2,
 				      .stages = &stage,
 				      .stage_count = 1,
@@ -65,16 +68,19 @@ static void copied_prediction_is_independent_of_the_original(void)
 	fill_texts(arena, prediction_fields, &original);
 	fill_texts(arena, job_fields, &client);
 	fill_texts(arena, link_fields, &link);
+	fill_texts(arena, call_fields, &call);
 	fill_texts(arena, stage_fields, &stage);
 	const struct prediction *copy = prediction_copy(kept, NULL, &original);
 	const char *before = json_of(arena, &original);
 	wipe_texts(prediction_fields, &original);
 	wipe_texts(job_fields, &client);
 	wipe_texts(link_fields, &link);
+	wipe_texts(call_fields, &call);
 	wipe_texts(stage_fields, &stage);
 	memset(kernel, 'x', strlen(kernel));
 	client = (struct job_prediction){.ok = true};
 	link.utilization = 1;
+	call.waited_s = 1;
 	drawn[1] = 0;
 	CHECK(strstr(before, "text of transport") && strstr(before, "text of gpu"));
 	CHECK_TEXT(json_of(arena, copy), before);
@@ -145,7 +151,8 @@ static void formats_page_lists_every_field(void)
 	};
 	struct arena *arena = arena_new();
 	const char *text = file_text(arena, "docs/formats.md");
-	const struct fields all[] = {prediction_fields, job_fields, link_fields, stage_fields};
+	const struct fields all[] = {prediction_fields, job_fields, link_fields, call_fields,
+				     stage_fields};
 	for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
 		const char *at = text;
 		for (size_t i = 0; i < all[k].count; i++) {

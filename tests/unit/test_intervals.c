@@ -162,6 +162,55 @@ static void ratio_has_only_the_error_of_several_gpus(void)
 	arena_free(arena);
 }
 
+/* A step of 1 s has 0.6 s of the local step and 0.4 s that forwarding adds. The added time has an
+ * error of 0.2, so its ends are 0.4 exp(+-0.329) s: 0.288 and 0.556 s. The program that is faster
+ * than local gains 0.1 of its speed, and its ends are 1 + 0.1 exp(+-0.329). */
+static void error_of_forwarding_scales_the_added_time(void)
+{
+	struct arena *arena = arena_new();
+	struct draw_answers answers[] = {{.all = {.throughput = 1, .step_s = 1, .ratio = 0.6}}};
+	struct draws draws = {.count = 1, .answers = answers, .added_error = {.ratio = 0.2}};
+	const double low = 0.4 * exp(-0.32897), high = 0.4 * exp(0.32897), near = 3e-3;
+	struct estimate e =
+		draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, step_s));
+	CHECK_NEAR(e.low, 0.6 + low, near);
+	CHECK_NEAR(e.high, 0.6 + high, near);
+	e = draws_interval(arena, &draws, 0.6, -1, offsetof(struct job_point, ratio));
+	CHECK_NEAR(e.low, 0.6 / (0.6 + high), near);
+	CHECK_NEAR(e.high, 0.6 / (0.6 + low), near);
+	answers[0].all.ratio = 1.1;
+	e = draws_interval(arena, &draws, 1.1, -1, offsetof(struct job_point, ratio));
+	CHECK_NEAR(e.low, 1 + 0.1 * exp(-0.32897), near);
+	CHECK_NEAR(e.high, 1 + 0.1 * exp(0.32897), near);
+	/* With an error of 0.1 of the local part and hardly any added time, only that remains. */
+	answers[0].all.ratio = 1 - 1e-6;
+	draws.error.ratio = 0.1;
+	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
+	CHECK_NEAR(e.low, exp(-0.16449), near);
+	CHECK_NEAR(e.high, exp(0.16449), near);
+	e = draws_interval(arena, &draws, 1 - 1e-6, -1, offsetof(struct job_point, ratio));
+	CHECK(e.low > 1 - 1e-5 && e.high < 1);
+	arena_free(arena);
+}
+
+/* A recorded program on the recorded GPU has its scatter of 0.5 % from run to run in place of the
+ * error of one GPU, so its end is exp(0.00822) away. */
+static void recorded_kernels_scatter_only_from_run_to_run(void)
+{
+	static const struct settings replay = {{"case.topology=lan-pair",
+						"case.calls=recorded/lupine-toy-gpt.jsonl",
+						"case.runtime=synchronous", "case.program=client",
+						"error.local=0.2", "error.forwarded=0"}};
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &replay);
+	make_exact(&request);
+	set(&request, "error.local=0.2");
+	set(&request, "error.forwarded=0");
+	const struct prediction *p = predicted(&request, 8, 1);
+	CHECK(p && p->ratio.value < 1 && p->throughput.high < 1.009 * p->throughput.value);
+	arena_free(arena);
+}
+
 /* One of 20 draws failed, so the fifth of a hundred is 0. */
 static void a_failed_draw_of_twenty_is_the_lower_end(void)
 {
@@ -357,6 +406,8 @@ static const struct test tests[] = {
 	TEST(model_error_is_added_around_each_draw),
 	TEST(a_failed_draw_has_no_rate_and_no_time),
 	TEST(ratio_has_only_the_error_of_several_gpus),
+	TEST(error_of_forwarding_scales_the_added_time),
+	TEST(recorded_kernels_scatter_only_from_run_to_run),
 	TEST(a_failed_draw_of_twenty_is_the_lower_end),
 	TEST(shares_end_at_one),
 	TEST(draws_have_different_seeds),

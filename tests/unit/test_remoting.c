@@ -91,7 +91,35 @@ static void draining_call_waits_for_the_gpu(void)
 	for (size_t i = 1; i < 4; i++)
 		waited_ps += script_took_ps(&w, 0, i);
 	CHECK_NEAR(remote_counters(w.remote).waited_s, s_from_ps(waited_ps), 1e-9);
+	const struct remote_counters counters = remote_counters(w.remote);
+	const struct kind_counters *kinds = counters.kinds, *wait = &kinds[CALL_STREAM_SYNCHRONIZE];
+	CHECK(kinds[CALL_LAUNCH].calls_count == 1 && kinds[CALL_STREAM_QUERY].calls_count == 2 &&
+	      wait->calls_count == 1);
+	CHECK_NEAR(kinds[CALL_LAUNCH].waited_s, s_from_ps(script_took_ps(&w, 0, 0)), 1e-12);
+	CHECK(kinds[CALL_LAUNCH].served_s == 0); /* the thread does not wait for the server */
+	CHECK_NEAR(wait->waited_s, s_from_ps(script_took_ps(&w, 0, 2)), 1e-12);
+	CHECK_NEAR(wait->waited_s - wait->served_s, (11.35 + 10.55) * US, 1e-12);
 	remote_world_release(&w);
+}
+
+/* A kernel of 1 ms is before the copy of 64 bytes in its stream, and the wire takes about 20 us. So
+ * more than nine tenths of the copy's time is the wait for the GPU. */
+static void wait_of_a_copy_for_the_gpu_is_time_of_the_server(void)
+{
+	static const enum call_kind kinds[] = {CALL_MEMCPY_D2H, CALL_MEMCPY_H2D};
+	for (size_t i = 0; i < 2; i++) {
+		struct remote_world w;
+		remote_world_presets(&w, "asynchronous");
+		remote_world_build(&w);
+		add_launch(&w.scripts[0], 0, 1000);
+		script_add(&w.scripts[0], 0, kinds[i])->payload_B = 64;
+		remote_world_run(&w);
+		const struct remote_counters counters = remote_counters(w.remote);
+		const struct kind_counters *copy = &counters.kinds[kinds[i]];
+		CHECK(copy->calls_count == 1 && copy->waited_s > 1e-3);
+		CHECK(copy->served_s > 0.9 * copy->waited_s && copy->served_s < copy->waited_s);
+		remote_world_release(&w);
+	}
 }
 
 static void full_batch_is_sent_at_once(void)
@@ -503,6 +531,7 @@ static const struct test tests[] = {
 	TEST(each_policy_gives_each_call_its_class),
 	TEST(each_class_of_calls_takes_its_time),
 	TEST(draining_call_waits_for_the_gpu),
+	TEST(wait_of_a_copy_for_the_gpu_is_time_of_the_server),
 	TEST(full_batch_is_sent_at_once),
 	TEST(incomplete_batch_is_sent_at_its_age),
 	TEST(age_counts_from_the_first_call_of_a_batch),

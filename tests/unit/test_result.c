@@ -123,7 +123,8 @@ static void json_lines_have_every_field(void)
 		"'ratio': {'value': 0.9, 'low': 0.875, 'high': 0.925, 'unit': ''}, "
 		"'gpu_utilization': {'value': 0.5, 'low': null, 'high': null, 'unit': ''}, "
 		"'elapsed': {'value': null, 'low': null, 'high': null, 'unit': 's'}}], "
-		"'links': [{'link': 'wire client>server', 'utilization': 0.125, "
+		"'waiting_calls': [], 'links': [{'link': 'wire client>server', 'utilization': "
+		"0.125, "
 		"'carried_B': 1000000}]}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
@@ -154,7 +155,7 @@ static void failed_prediction_has_null_numbers(void)
 		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'failed_draws': 3, 'calls': null, "
 					       "'calls_by_kind': {}, 'polls': null, "
 		"'retransmission_timeouts': null, 'connect': null, 'evidence': null, %s'clients': "
-		"[], 'links': []}\n";
+		"[], 'waiting_calls': [], 'links': []}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
 	struct prediction prediction = sample();
