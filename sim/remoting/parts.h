@@ -255,15 +255,22 @@ void server_post(struct packet *packet);
 
 /* ---- client.c ---- */
 
-/* Records which earlier calls this call must follow, after its place is assigned. */
-void note_order(struct remote_call *call);
 void call_credited(void *ctx, uint64_t arg);
 /* Called when the packet that the call waited for was accepted. */
 void call_accepted(struct remote_call *call, const struct packet *packet);
-/* Called when the complete answer has arrived at the client. */
-void call_answered(struct remote_call *call);
 /* Returns the call to the program. */
 void call_return(void *ctx, uint64_t arg);
+
+/* ---- answers.c ---- */
+
+/* Returns the last record of the event, as the client sees it. */
+struct event_state *event_state(struct remote_client *client, uint16_t event);
+/* Records which earlier calls this call must follow, after its place is assigned. */
+void note_order(struct remote_call *call);
+/* Called when the complete answer has arrived at the client. */
+void call_answered(struct remote_call *call);
+/* Takes the packet over. */
+void data_received(struct packet *packet);
 
 /* ---- server.c ---- */
 
@@ -288,8 +295,6 @@ void chunk_ready(void *ctx, uint64_t arg);
 void chunk_send(struct remote_call *call);
 void chunk_accepted(struct remote_call *call, bool last);
 void chunk_acknowledged(struct remote_call *call);
-/* Takes the packet over. */
-void data_received(struct packet *packet);
 /* The next functions run at the server. */
 void chunk_stage(struct channel *channel);
 void fetch_serve(struct remote_call *call);

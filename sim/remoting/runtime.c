@@ -29,10 +29,11 @@ static const struct param_row rows[] = {
 	PARAM_NAMED(struct runtime_params, policy, &policy_registry, "synchronous",
 		    "policy that chooses which calls wait for an answer",
 		    "assumption: plain remote procedure calls"),
-	PARAM_CHOICE(struct runtime_params, level, levels, "library",
-		     "interface that the runtime replaces: the CUDA libraries, the CUDA runtime or the "
-		     "driver; calls of the interfaces above it stay in the client",
-		     "rCUDA and Cricket replace the CUDA runtime and the libraries on it"),
+	PARAM_CHOICE(
+		struct runtime_params, level, levels, "library",
+		"interface that the runtime replaces: the CUDA libraries, the CUDA runtime or the "
+		"driver; calls of the interfaces above it stay in the client",
+		"rCUDA and Cricket replace the CUDA runtime and the libraries on it"),
 #define CALL_RULE(field, kind, rules, what)                                                        \
 	PARAM_CHOICE(struct runtime_params, field, rules, "policy",                                \
 		     "what the client does with " what                                             \
@@ -96,10 +97,11 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(struct runtime_params, call_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
 		     "size of what each call carries beside its arguments, also in a batch",
 		     "assumption: it is in the header of the message"),
-	COST_ASSUMED(struct runtime_params, launch_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
-		     "size of what a launch carries beside header and arguments (names, dimensions, "
-		     "descriptions of the arguments)",
-		     "assumption: it is in the arguments"),
+	COST_ASSUMED(
+		struct runtime_params, launch_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
+		"size of what a launch carries beside header and arguments (names, dimensions, "
+		"descriptions of the arguments)",
+		"assumption: it is in the arguments"),
 	COST(intercept_s, 1, "0.2 us", "time to intercept a call at the client",
 	     "assumption: two table look-ups and a lock, about 500 cycles"),
 	COST(marshal_s, 1, "1 us", "time to marshal and dispatch a message",

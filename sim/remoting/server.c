@@ -214,8 +214,8 @@ static void message_pass(void *ctx, uint64_t hop)
 	}
 	bool last = (double)hop + 2 >= threads_count;
 	cpu_serve(last ? channel->server_core : channel->server_hops[hop],
-		  guest_params(client->spec.server)->thread_wake_s, "wake-up", message_pass, channel,
-		  hop + 1);
+		  guest_params(client->spec.server)->thread_wake_s, "wake-up", message_pass,
+		  channel, hop + 1);
 }
 
 void server_receive(struct packet *packet)

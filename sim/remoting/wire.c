@@ -151,8 +151,9 @@ void channel_put(struct remote_call *call)
 	channel->buffer_B += call->body_B;
 	note_order(call);
 	if (channel->buffer_count > CALLS_OF_A_BATCH_MAX)
-		remote_fail(channel->client,
-			    "no call of the program waits for an answer, so its batch is never sent");
+		remote_fail(
+			channel->client,
+			"no call of the program waits for an answer, so its batch is never sent");
 	if (channel->buffer_count == 1 && params->batch_count != 1 && params->batch_wait_s > 0)
 		channel->batch_timer =
 			engine_after(channel->client->engine, ps_from_s(params->batch_wait_s),

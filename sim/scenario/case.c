@@ -278,9 +278,9 @@ static void apply_named_profiles(struct reader *c, enum profile_pass pass)
 		if (!is_profile_here(c, names[i]) ||
 		    has_word(c->params->gpu_profiles_without, names[i]))
 			continue;
-		const struct cfg_node *file =
-			cfg_read(c->arena, c->diag,
-				 arena_printf(c->arena, "%s/calib/profiles/%s.cfg", c->root, names[i]));
+		const struct cfg_node *file = cfg_read(
+			c->arena, c->diag,
+			arena_printf(c->arena, "%s/calib/profiles/%s.cfg", c->root, names[i]));
 		apply_parameters(c, file, names[i], pass);
 	}
 }

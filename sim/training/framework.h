@@ -110,9 +110,9 @@ struct step_spec { /* what a framework turns into calls */
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
-	bool ahead;  /* the host issues the next step without waiting for the GPU */
-	bool starts; /* writes the start of a process (stack.cold) */
-	bool pool;   /* other threads issue the ops that need only variables */
+	bool ahead;     /* the host issues the next step without waiting for the GPU */
+	bool starts;    /* writes the start of a process (stack.cold) */
+	bool pool;      /* other threads issue the ops that need only variables */
 	bool inference; /* cannot train */
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);

@@ -86,8 +86,9 @@ static void repeats_are_calls_of_their_own(void)
 	remote_world_release(&w);
 }
 
-/* Copies of 1000 B follow their rules in any policy: sent ones return when their message of 1100 B is
- * accepted, 0.25 + 1 + 1.1, or at once if they are to the host; answered ones take a round trip. */
+/* Copies of 1000 B follow their rules in any policy: sent ones return when their message of 1100 B
+ * is accepted, 0.25 + 1 + 1.1, or at once if they are to the host; answered ones take a round trip.
+ */
 static void rules_of_copies_say_whether_they_wait(void)
 {
 	static const enum call_kind kinds[] = {CALL_MEMCPY_H2D, CALL_MEMCPY_H2D_ASYNC,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a runtime does with a call: interface, batches, copies, threads and sessions. The times
+/* Properties of runtimes: the replaced interface, batches, copies, threads and sessions. The times
  * follow from the numbers in remoting_world.h. */
 #include "sim/base/num.h"
 #include "tests/remoting_world.h"
@@ -33,7 +33,8 @@ static void calls_above_the_replaced_interface_stay_in_the_client(void)
 		remote_world_run(&w);
 		size_t local_count = local_counts[level] + (level != LEVEL_LIBRARY);
 		CHECK(remote_counters(w.remote).calls_count[CLASS_LOCAL] == local_count);
-		if (level != LEVEL_LIBRARY) { /* the library's own work; none inside the dispatcher */
+		if (level !=
+		    LEVEL_LIBRARY) { /* the library's own work; none inside the dispatcher */
 			CHECK_US(script_took_ps(&w, 0, 0), 0.25);
 			CHECK_US(script_took_ps(&w, 0, 5), 0);
 		}
@@ -84,8 +85,8 @@ static int64_t copy_ps(enum call_kind kind, double serialise_spB, double deseria
 	return took_ps;
 }
 
-/* A byte costs its sender 1 ns and its receiver 2 ns. A buffer that travels to the server first costs
- * that once more, and 1 us on the wire. */
+/* A byte costs its sender 1 ns and its receiver 2 ns. A buffer that travels to the server first
+ * costs that once more, and 1 us on the wire. */
 static void each_byte_of_a_copy_costs_its_sender_and_its_receiver(void)
 {
 	double request_B;
@@ -117,15 +118,16 @@ static void small_bodies_are_not_compressed(void)
 	}
 }
 
-/* A wake-up takes 4. Three threads at the server are two wake-ups, two at the client one. Threads that
- * poll need none, and no hand-off of 3. */
+/* A wake-up takes 4. Three threads at the server are two wake-ups, two at the client one. Threads
+ * that poll need none, and no hand-off of 3. */
 static void further_threads_are_woken_one_after_the_other(void)
 {
 	static const struct {
 		double server_count, client_count;
 		bool polls;
 		double took_us;
-	} cases[] = {{1, 1, false, 76.9}, {3, 1, false, 84.9}, {1, 2, false, 80.9}, {3, 2, true, 73.9}};
+	} cases[] = {
+		{1, 1, false, 76.9}, {3, 1, false, 84.9}, {1, 2, false, 80.9}, {3, 2, true, 73.9}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct remote_world w;
 		remote_world_presets(&w, "synchronous");
@@ -164,8 +166,8 @@ static void ignore(void *ctx, uint64_t arg)
 {
 }
 
-/* The first client waits for a kernel of 1000. The second allocates memory meanwhile, which takes 76.9,
- * unless the server's only thread waits for that kernel. */
+/* The first client waits for a kernel of 1000. The second allocates memory meanwhile, which
+ * takes 76.9, unless the server's only thread waits for that kernel. */
 static void shared_thread_of_a_server_delays_other_clients(void)
 {
 	for (int shared = 0; shared < 2; shared++) {
