@@ -207,6 +207,8 @@ void driver_call(struct cuda_process *process, struct cpu *core, const struct cu
 
 /* Returns the host work of the call, at the reference clock on bare metal. */
 double driver_call_work_s(const struct driver_params *params, const struct cuda_call *call);
+/* The same with the parameters of the process's driver. */
+double cuda_process_work_s(const struct cuda_process *process, const struct cuda_call *call);
 /* Returns true if the call returns after its host work, without the GPU. */
 bool driver_call_returns(const struct cuda_call *call);
 

@@ -461,6 +461,11 @@ double driver_call_work_s(const struct driver_params *params, const struct cuda_
 	return *(const double *)(const void *)((const char *)params + offset);
 }
 
+double cuda_process_work_s(const struct cuda_process *process, const struct cuda_call *call)
+{
+	return driver_call_work_s(process->spec.driver, call);
+}
+
 bool driver_call_returns(const struct cuda_call *call)
 {
 	return call_rules[call->kind].action == ACTION_RETURN;

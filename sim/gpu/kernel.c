@@ -404,13 +404,23 @@ static double fastest_domain_s(const struct kernel_machine *machine, const struc
 	return best_s;
 }
 
+double attention_features(const struct kernel_attention *a)
+{
+	return a->head_size + (a->value_size > 0 ? a->value_size : a->head_size);
+}
+
+double attention_cached_count(const struct kernel_attention *a)
+{
+	return a->latent ? a->head_size : attention_features(a);
+}
+
 /* Returns the time of a block that works on that many rows of queries and on `keys` keys. */
 static double attention_block_s(const struct kernel_machine *machine,
 				const struct kernel_attention *a, double rows, double keys)
 {
 	double taken = fmax(ceil(keys / KEY_BLOCK), 1) * KEY_BLOCK;
-	return overlapped(4 * rows * taken * a->head_size / machine->rate_flops,
-			  2 * taken * a->head_size * a->element_B / machine->load_Bps) +
+	return overlapped(2 * rows * taken * attention_features(a) / machine->rate_flops,
+			  taken * attention_cached_count(a) * a->element_B / machine->load_Bps) +
 	       machine->fill_s;
 }
 
@@ -508,7 +518,8 @@ static double fused_attention_s(const struct gpu_params *gpu,
 {
 	const struct kernel_attention *a = &work->attention;
 	double tokens = a->sequences * a->queries, numbers = a->kv_heads * a->head_size;
-	double written_B = tokens * numbers * 2 * (machine->element_B + a->element_B);
+	double written_B = tokens * a->kv_heads * attention_cached_count(a) *
+			   (machine->element_B + a->element_B);
 	double memory_s = work->bytes_B / machine->bandwidth_Bps;
 	double written_s = written_B / machine->bandwidth_Bps;
 	memory_s *= cached_time_ratio(gpu, efficiency, work->repeated_B);

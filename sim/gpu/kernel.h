@@ -79,14 +79,21 @@ struct kernel_convolution {
 };
 
 /* Attention of `queries` tokens to all `keys` up to them, for each sequence and each head. Heads
- * in a group share the keys and values of one of kv_heads. */
+ * in a group share the keys and values of one of kv_heads. In latent attention with absorbed
+ * projections, a value is the first numbers of its key (DeepSeek-V2, arXiv:2405.04434). */
 struct kernel_attention {
 	double sequences, queries, keys; /* keys: of the last query */
-	double heads, kv_heads, head_size;
-	double window;    /* keys that a query sees, itself included; 0: all */
-	double element_B; /* of a key or value */
-	bool causal;      /* a query does not see later keys */
+	double heads, kv_heads;
+	double head_size, value_size; /* features of queries and keys; of values, 0: as many */
+	double window;                /* keys that a query sees, itself included; 0: all */
+	double element_B;             /* of a key or value */
+	bool causal;                  /* a query does not see later keys */
+	bool latent;                  /* values are part of their keys */
 };
+/* Returns the features of a query or key and of a value together. */
+double attention_features(const struct kernel_attention *attention);
+/* Returns the numbers that a token has in the cache for each of kv_heads. */
+double attention_cached_count(const struct kernel_attention *attention);
 
 struct kernel_work {
 	double flop;    /* multiplications and additions of the direct algorithm */

@@ -145,6 +145,11 @@ struct guest *guest_new(struct host *host, const char *name, int node,
 	return guest;
 }
 
+struct server_turn **guest_server_turn(struct guest *guest)
+{
+	return &guest->server_turn;
+}
+
 const struct guest_params *guest_params(const struct guest *guest)
 {
 	return guest->params;

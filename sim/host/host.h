@@ -178,3 +178,7 @@ void guest_work_add(struct guest *guest, double work_s, double threads_count,
  * It is NULL at first. */
 struct dma_pool;
 struct dma_pool **host_dma_pool(struct host *host);
+
+/* The same for the thread that serves all clients of the guest (sim/remoting). */
+struct server_turn;
+struct server_turn **guest_server_turn(struct guest *guest);

@@ -57,6 +57,7 @@ struct guest {
 	struct interrupt_line physical, own;
 	uint64_t interrupts_count;
 	struct reception *free;
+	struct server_turn *server_turn; /* of sim/remoting; NULL until used */
 };
 
 /* Returns the core with the fewest virtual CPUs (the lowest index among equals) and binds one more

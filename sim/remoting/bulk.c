@@ -84,7 +84,7 @@ void chunk_send(struct remote_call *call)
 	packet->last = call->unsent_B <= 0;
 	/* The answer may arrive before the last chunk counts as accepted. */
 	packet->waiter = packet->last && call->answered ? NULL : call;
-	double body_B = packet->payload_B + (packet->first ? (double)call->call.arguments_B : 0);
+	double body_B = packet->payload_B + (packet->first ? call->body_B : 0);
 	packet->size_B += wire_B(call->channel->client, body_B);
 	channel_post(packet);
 }
@@ -94,8 +94,7 @@ static void chunk_next(struct remote_call *call, double work_s)
 {
 	const struct runtime_params *params = params_of(call);
 	call_timeout_arm(call);
-	work_s +=
-		params->marshal_s + params->compress_byte_spB * chunk_size_B(call, call->unsent_B);
+	work_s += params->marshal_s + pack_s(params, chunk_size_B(call, call->unsent_B));
 	cpu_serve(call->core, work_s, "marshal", chunk_ready, call, 0);
 }
 
@@ -207,7 +206,7 @@ static void fetch_send(struct remote_call *call)
 	call->sent_B += packet->payload_B;
 	packet->last = call->sent_B >= call->call.payload_B;
 	call->sending = true;
-	double work_s = params_of(call)->compress_byte_spB * packet->payload_B;
+	double work_s = pack_s(params_of(call), packet->payload_B);
 	if (work_s > 0)
 		cpu_serve(call->channel->server_core, work_s, "compress", data_compressed, packet,
 			  0);

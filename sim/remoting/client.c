@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
@@ -11,6 +13,29 @@ static void connection_failed(void *ctx, const char *reason)
 	remote_fail(ctx, reason);
 }
 
+/* Returns the cores of the threads between the first and the last of threads_count that a message
+ * passes. */
+static struct cpu **hops_new(struct remote_client *client, struct guest *guest, double threads_count)
+{
+	if (threads_count <= 2)
+		return NULL;
+	size_t count = (size_t)threads_count - 2;
+	struct cpu **hops = ARENA_ARRAY(client->arena, count, struct cpu *);
+	for (size_t i = 0; i < count; i++)
+		hops[i] = guest_core(guest);
+	return hops;
+}
+
+static struct server_turn *turn_of(struct remote_client *client, struct guest *server)
+{
+	struct server_turn **turn = guest_server_turn(server);
+	if (!*turn) {
+		*turn = ARENA_NEW(client->arena, struct server_turn);
+		(*turn)->core = guest_core(server);
+	}
+	return *turn;
+}
+
 static bool channel_open(struct remote_client *client, size_t index)
 {
 	const struct remote_spec *spec = &client->spec;
@@ -19,8 +44,18 @@ static bool channel_open(struct remote_client *client, size_t index)
 	channel->name = arena_printf(client->arena, "%s>%s %zu", spec->name,
 				     guest_name(spec->server), index);
 	channel->client_core = guest_core(spec->client);
-	channel->server_core = guest_core(spec->server);
+	const struct runtime_params *params = client->params;
+	if (params->shared_thread)
+		channel->turn = turn_of(client, spec->server);
+	channel->server_core = channel->turn ? channel->turn->core : guest_core(spec->server);
 	channel->idle = true;
+	bool reads = params->server_threads_count > 1, answers = params->client_threads_count > 1;
+	channel->server_hops = hops_new(client, spec->server, params->server_threads_count);
+	channel->client_hops = hops_new(client, spec->client, params->client_threads_count);
+	if (params->polls) {
+		cpu_spin(channel->client_core);
+		cpu_spin(channel->server_core);
+	}
 	channel->track = trace_track(
 		engine_trace(client->engine), guest_name(spec->server),
 		arena_printf(client->arena, "server of %s, connection %zu", spec->name, index));
@@ -30,8 +65,11 @@ static bool channel_open(struct remote_client *client, size_t index)
 		.arena = spec->arena,
 		.name = channel->name,
 		.params = spec->transport_params,
-		.ends = {{spec->client, channel->client_core},
-			 {spec->server, channel->server_core}},
+		.ends = {{spec->client, channel->client_core,
+			  answers ? guest_core(spec->client) : NULL},
+			 {spec->server, channel->server_core,
+			  reads ? guest_core(spec->server) : NULL}},
+		.polls = params->polls,
 		.seed = spec->seed,
 		.failed = connection_failed,
 		.failed_ctx = client,
@@ -72,7 +110,8 @@ struct remote_client *remote_client_new(const struct remote_spec *spec)
 	client->params = spec->params;
 	client->policy = policy_at((size_t)spec->params->policy);
 	classes_init(client);
-	client->woken = spec->transport->wakes && spec->transport->wakes(spec->transport_params);
+	client->woken = !spec->params->polls && spec->transport->wakes &&
+			spec->transport->wakes(spec->transport_params);
 	client->arena = spec->arena;
 	client->engine = spec->engine;
 	client->timeout_ps = ps_from_s(spec->params->call_timeout_s);
@@ -122,7 +161,11 @@ static void channel_opened(void *ctx, uint64_t arg)
 	if (++client->open_count < client->channel_count)
 		return;
 	engine_cancel(client->engine, client->connect_timeout);
-	client->connected(client->connected_ctx, client->connected_arg);
+	if (client->params->session_s > 0)
+		engine_after(client->engine, ps_from_s(client->params->session_s),
+			     client->connected, client->connected_ctx, client->connected_arg);
+	else
+		client->connected(client->connected_ctx, client->connected_arg);
 }
 
 void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint64_t arg)
@@ -163,7 +206,7 @@ static void note_event(struct remote_call *call)
 	struct event_state *state = event_state(client, call->call.event);
 	if (call->call.kind == CALL_EVENT_RECORD) {
 		*state = (struct event_state){call->channel, call->serial, call->call.stream,
-					      client->fetch_count};
+					      false, client->fetch_count};
 		return;
 	}
 	call->after = state->channel;
@@ -210,12 +253,40 @@ static bool held_back(const struct remote_client *client, const struct remote_ca
 	return false;
 }
 
+/* Notes that an event has completed, if no later record was sent since the call. */
+static void note_completed(const struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	enum call_kind kind = call->call.kind;
+	if ((kind != CALL_EVENT_QUERY && kind != CALL_EVENT_SYNCHRONIZE) || call->probe ||
+	    call->result != CALL_OK)
+		return;
+	struct event_state *state = event_state(client, call->call.event);
+	state->completed = state->channel == call->after && state->serial == call->after_serial;
+}
+
+/* Passes an answer from thread to thread of the client. `hop` threads have passed it on. */
+static void answer_pass(void *ctx, uint64_t hop)
+{
+	struct remote_call *call = ctx;
+	struct channel *channel = call->channel;
+	struct remote_client *client = channel->client;
+	const struct runtime_params *params = client->params;
+	if (client->failed)
+		return;
+	double wake_s = client->woken ? guest_params(client->spec.client)->thread_wake_s : 0;
+	if ((double)hop + 2 < params->client_threads_count) {
+		cpu_serve(channel->client_hops[hop], wake_s, "wake-up", answer_pass, call, hop + 1);
+		return;
+	}
+	double last_s = params->client_threads_count > 1 ? wake_s : 0;
+	cpu_serve(call->core, last_s + params->reply_s, "reply", call_return, call, 0);
+}
+
 static void answer_take(struct remote_call *call)
 {
-	const struct runtime_params *params = call->channel->client->params;
-	double body_B = is_download(call) ? call->call.payload_B : 0;
-	cpu_serve(call->core, params->reply_s + params->decompress_byte_spB * body_B, "reply",
-		  call_return, call, 0);
+	note_completed(call);
+	answer_pass(call, 0);
 }
 
 void call_answered(struct remote_call *call)
@@ -250,9 +321,12 @@ static void fetch_over(struct remote_call *call)
 	}
 }
 
-void data_received(struct packet *packet)
+static void data_unpacked(void *ctx, uint64_t arg)
 {
+	struct packet *packet = ctx;
 	struct remote_call *call = packet->call;
+	if (packet->channel->client->failed)
+		return;
 	chunk_come(call, packet);
 	if (packet->last && call->answered)
 		call_answered(call);
@@ -260,16 +334,55 @@ void data_received(struct packet *packet)
 		fetch_over(call);
 	else if (call->answered)
 		chunk_acknowledged(call);
+	packet_drop(packet);
+}
+
+void data_received(struct packet *packet)
+{
+	double work_s = unpack_s(packet->channel->client->params, packet->payload_B);
+	if (work_s > 0)
+		cpu_serve(packet->call->core, work_s, "unpack", data_unpacked, packet, 0);
+	else
+		data_unpacked(packet, 0);
 }
 
 /* ---- calls ---- */
 
-static enum call_class class_of(const struct remote_client *client, const struct cuda_call *call)
+/* Returns true if the interface that the runtime replaces never sees the call. */
+static bool is_above(int level, enum call_kind kind)
 {
-	if (call->kind == CALL_GET_ATTRIBUTE && client->params->query_cache &&
-	    client->attributes_known)
+	switch (kind) {
+	case CALL_LIBRARY:
+		return level != LEVEL_LIBRARY;
+	case CALL_GET_DEVICE:
+	case CALL_SET_DEVICE:
+	case CALL_GET_LAST_ERROR:
+		return level == LEVEL_DRIVER;
+	default:
+		return false;
+	}
+}
+
+static bool is_known(struct remote_client *client, const struct cuda_call *call)
+{
+	if (call->kind == CALL_GET_ATTRIBUTE)
+		return client->params->query_cache && client->attributes_known;
+	return call->kind == CALL_EVENT_QUERY && client->params->event_cache &&
+	       event_state(client, call->event)->completed;
+}
+
+static bool is_copy(enum call_kind kind)
+{
+	return kind >= CALL_MEMCPY_H2D && kind <= CALL_MEMCPY_D2H_ASYNC;
+}
+
+static enum call_class class_of(struct remote_client *client, const struct cuda_call *call)
+{
+	if (is_known(client, call))
 		return CLASS_LOCAL;
-	enum call_class class = client->classes[call->kind];
+	enum call_class class = is_copy(call->kind) ? CLASS_COUNT : client->classes[call->kind];
+	if (class == CLASS_COUNT && is_above(client->params->level, call->kind))
+		class = CLASS_LOCAL;
 	if (class == CLASS_COUNT)
 		class = client->policy->classify(client->params, call);
 	/* A copy of zero bytes is an ordinary call. */
@@ -278,6 +391,8 @@ static enum call_class class_of(const struct remote_client *client, const struct
 
 static bool is_answered(const struct remote_client *client, const struct remote_call *call)
 {
+	if (call->class == CLASS_BULK && client->classes[call->call.kind] != CLASS_COUNT)
+		return client->classes[call->call.kind] == CLASS_SYNC;
 	if (call->class == CLASS_BULK)
 		return client->policy->blocking_copies || call->call.kind == CALL_MEMCPY_H2D ||
 		       call->call.kind == CALL_MEMCPY_D2H;
@@ -288,8 +403,9 @@ static bool is_answered(const struct remote_client *client, const struct remote_
 static bool joins_batch(const struct remote_call *call)
 {
 	const struct channel *channel = call->channel;
+	double batch_count = channel->client->params->batch_count;
 	return call->class == CLASS_ASYNC &&
-	       (double)(channel->buffer_count + 1) < channel->client->params->batch_count;
+	       (batch_count == 0 || (double)(channel->buffer_count + 1) < batch_count);
 }
 
 static void channel_unlock(struct channel *channel);
@@ -389,7 +505,7 @@ static void call_marshalled(void *ctx, uint64_t arg)
 		return;
 	if (call->class == CLASS_LOCAL) {
 		call_return(call, 0);
-	} else if (call->class == CLASS_ASYNC && params->batch_count > 1 && !joins_batch(call)) {
+	} else if (call->class == CLASS_ASYNC && params->batch_count != 1 && !joins_batch(call)) {
 		cpu_serve(call->core, params->marshal_s, "marshal", async_marshalled, call, 0);
 	} else if (is_upload(call)) {
 		note_order(call);
@@ -416,13 +532,34 @@ static void channel_unlock(struct channel *channel)
 		call_begin(next);
 }
 
-/* Returns the bytes that the caller compresses before the first message of the call. */
-static double first_bytes_B(const struct remote_call *call)
+/* Sets the size of the call in its message and the caller's work before it. */
+static void call_measure(struct remote_call *call)
 {
-	double chunk_B = call->channel->client->params->chunk_B;
+	const struct runtime_params *params = call->channel->client->params;
 	double payload_B = call->call.payload_B;
-	return (double)call->call.arguments_B +
-	       (is_upload(call) ? payload_B < chunk_B ? payload_B : chunk_B : 0);
+	double head_B = (double)call->call.arguments_B + params->call_header_B;
+	if (call->call.kind == CALL_LAUNCH)
+		head_B += params->launch_header_B;
+	bool batched = is_copy(call->call.kind) && call->class == CLASS_ASYNC;
+	call->bulk_B = batched || (is_download(call) && params->echo_downloads) ? payload_B : 0;
+	call->body_B = head_B + call->bulk_B;
+	double first_B = is_upload(call) ? fmin(payload_B, params->chunk_B) : call->bulk_B;
+	call->work_s = params->intercept_s + params->marshal_byte_spB * head_B +
+		       pack_s(params, first_B);
+	if (head_B >= params->compress_from_B)
+		call->work_s += params->compress_byte_spB * head_B;
+	if (call->class != CLASS_ASYNC || params->batch_count == 1)
+		call->work_s += params->marshal_s;
+}
+
+/* Returns the work of a call that the client answers. A call above the replaced interface costs what
+ * it costs with a local GPU. */
+static double local_work_s(const struct remote_client *client, const struct cuda_call *call)
+{
+	const struct runtime_params *params = client->params;
+	if (!is_above(params->level, call->kind))
+		return params->intercept_s * (1 + call->repeats);
+	return call->in_dispatch ? 0 : cuda_process_work_s(client->spec.process, call);
 }
 
 static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
@@ -439,28 +576,27 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 	call->call = *cuda;
 	call->class = class_of(client, cuda);
 	call->answered = is_answered(client, call);
+	if (params->batch_copies && is_upload(call) && !call->answered) {
+		call->class = CLASS_ASYNC;
+		call->call.pageable = !params->pinned_staging;
+	}
 	call->done = done;
 	call->ctx = ctx;
 	call->arg = arg;
 	call->start_ps = engine_now_ps(client->engine);
 	call->unsent_B = cuda->payload_B;
-	double work_s = params->intercept_s;
 	if (call->class == CLASS_LOCAL) {
 		client->counters.calls_count[CLASS_LOCAL] += 1 + cuda->repeats;
 		call->holds = 1;
-		cpu_serve(core, work_s * (1 + cuda->repeats), "intercept", call_marshalled, call,
-			  0);
+		cpu_serve(core, local_work_s(client, cuda), "intercept", call_marshalled, call, 0);
 		return;
 	}
 	client->counters.calls_count[call->class]++;
 	bool fetches = is_download(call) && !call->answered;
 	call->holds = fetches ? 3 : 2; /* the caller, the server and the delivery of the bytes */
-	work_s += params->marshal_byte_spB * (double)cuda->arguments_B;
-	if (call->class != CLASS_ASYNC || params->batch_count <= 1)
-		work_s += params->marshal_s;
+	call_measure(call);
 	if (call->answered)
 		call->channel->waiting_count++;
-	call->work_s = work_s + params->compress_byte_spB * first_bytes_B(call);
 	if (params->exclusive && call->channel->locked) {
 		call_push(&call->channel->locked_out, call);
 		return;
@@ -489,6 +625,7 @@ static void keep_alive_due(void *ctx, uint64_t arg)
 	call->class = CLASS_POLL;
 	call->answered = true;
 	call->probe = true;
+	call->body_B = call->bulk_B = 0;
 	call->holds = 2;
 	channel->waiting_count++;
 	call_timeout_arm(call);

@@ -36,6 +36,8 @@ struct remote_call {
 	uint64_t arg;
 	int64_t start_ps;
 	double work_s; /* the caller's work before the first message */
+	double body_B; /* size of the call in its message, without the header */
+	double bulk_B; /* the part of body_B that is data of a copy */
 	/* List of calls that may time out, sorted by timeout. */
 	struct remote_call *timed_before, *timed_after;
 	int64_t timeout_ps; /* 0: the call is not in the list of timeouts */
@@ -84,12 +86,24 @@ struct packet {
 	uint64_t executed_count;  /* executed calls with a credit since the last answer */
 };
 
+/* The thread that serves all connections of a server one call after the other. */
+struct server_turn {
+	struct cpu *core;
+	struct channel *holder; /* connection whose call is served; NULL: none */
+	struct {
+		struct channel *head, *tail;
+	} waiting; /* connections with a message, in order of arrival */
+};
+
 struct channel {
 	struct remote_client *client;
 	struct connection *connection;
 	const char *name;
 	/* cores of the network thread and the service thread */
 	struct cpu *client_core, *server_core;
+	/* cores of the threads that a message passes between the reader and the thread that uses it:
+	 * server_threads - 2 and client_threads - 2, or none */
+	struct cpu **server_hops, **client_hops;
 	/* ---- client ---- */
 	struct call_list buffer; /* calls that are collected for one message */
 	size_t buffer_count;
@@ -106,6 +120,8 @@ struct channel {
 	QUEUE(struct packet) inbox;
 	struct packet *serving;
 	struct remote_call *executing;
+	struct server_turn *turn;    /* of a thread that is shared; NULL: its own thread */
+	struct channel *next;        /* in the list of those that wait for the shared thread */
 	bool idle;                   /* the service thread is waiting for messages */
 	bool awaits_ack;             /* it waits for the acknowledgement of a chunk */
 	struct call_list locked_out; /* client: calls that wait for the connection (exclusive) */
@@ -121,6 +137,7 @@ struct event_state { /* the last record of an event, as seen by the client */
 	const struct channel *channel;
 	uint64_t serial;
 	uint16_t stream;
+	bool completed; /* an answer said that the event has completed */
 	uint64_t fetch; /* number of fetches before it */
 };
 
@@ -197,7 +214,21 @@ static inline void packet_drop(struct packet *packet)
 static inline double wire_B(const struct remote_client *client, double body_B)
 {
 	double ratio = client->params->compression_ratio;
-	return ratio > 1 ? body_B / ratio : body_B;
+	return ratio > 1 && body_B >= client->params->compress_from_B ? body_B / ratio : body_B;
+}
+
+/* Returns the work of the sender, or of the receiver, for the bytes of a copy in one message. */
+static inline double pack_s(const struct runtime_params *params, double bulk_B)
+{
+	bool compresses = bulk_B >= params->compress_from_B;
+	return bulk_B * (params->serialise_byte_spB + (compresses ? params->compress_byte_spB : 0));
+}
+
+static inline double unpack_s(const struct runtime_params *params, double bulk_B)
+{
+	bool compressed = bulk_B >= params->compress_from_B;
+	return bulk_B *
+	       (params->deserialise_byte_spB + (compressed ? params->decompress_byte_spB : 0));
 }
 
 /* ---- wire.c ---- */
@@ -257,6 +288,7 @@ void chunk_ready(void *ctx, uint64_t arg);
 void chunk_send(struct remote_call *call);
 void chunk_accepted(struct remote_call *call, bool last);
 void chunk_acknowledged(struct remote_call *call);
+/* Takes the packet over. */
 void data_received(struct packet *packet);
 /* The next functions run at the server. */
 void chunk_stage(struct channel *channel);

@@ -39,19 +39,25 @@ enum call_class {
  * and batch_wait, reply and reply_header). */
 /* How a runtime treats a kind of call (call_rules.def). */
 enum call_rule { RULE_POLICY, RULE_SENT, RULE_ANSWERED, RULE_LOCAL };
+/* The interface that the runtime replaces. Calls of the interfaces above it stay in the client. */
+enum shim_level { LEVEL_LIBRARY, LEVEL_RUNTIME, LEVEL_DRIVER };
 
 struct runtime_params {
 	int policy;                                    /* index of the policy */
+	int level;                                     /* enum shim_level */
 #define CALL_RULE(field, kind, rules, what) int field; /* enum call_rule */
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
 	double connections_count, batch_count, batch_wait_s;
-	bool receive_thread, exclusive, query_cache, shadow_handles;
-	double outstanding_count, request_header_B, reply_header_B, intercept_s, marshal_s;
-	double marshal_byte_spB, unmarshal_s, handoff_s, reply_s, chunk_B, compression_ratio;
-	double compress_byte_spB, decompress_byte_spB;
-	bool pipelined, pinned_staging, zero_copy;
-	double connect_timeout_s, call_timeout_s, keep_alive_s;
+	bool batch_copies, receive_thread, exclusive, query_cache, event_cache, shadow_handles;
+	bool polls, shared_thread;
+	double server_threads_count, client_threads_count;
+	double outstanding_count, request_header_B, reply_header_B, call_header_B, launch_header_B;
+	double intercept_s, marshal_s, marshal_byte_spB, unmarshal_s, handoff_s, reply_s;
+	double serialise_byte_spB, deserialise_byte_spB;
+	double chunk_B, compression_ratio, compress_from_B, compress_byte_spB, decompress_byte_spB;
+	bool echo_downloads, pipelined, pinned_staging, zero_copy, warm_context;
+	double session_s, connect_timeout_s, call_timeout_s, keep_alive_s;
 };
 extern const struct param_table runtime_table;
 

@@ -23,11 +23,16 @@ const struct registry policy_registry = REGISTRY("policy of remoting", "policies
 
 static const char *const all_rules[] = {"policy", "sent", "answered", "local", NULL};
 static const char *const work_rules[] = {"policy", "sent", "answered", NULL};
+static const char *const levels[] = {"library", "runtime", "driver", NULL};
 
 static const struct param_row rows[] = {
 	PARAM_NAMED(struct runtime_params, policy, &policy_registry, "synchronous",
 		    "policy that chooses which calls wait for an answer",
 		    "assumption: plain remote procedure calls"),
+	PARAM_CHOICE(struct runtime_params, level, levels, "library",
+		     "interface that the runtime replaces: the CUDA libraries, the CUDA runtime or the "
+		     "driver; calls of the interfaces above it stay in the client",
+		     "rCUDA and Cricket replace the CUDA runtime and the libraries on it"),
 #define CALL_RULE(field, kind, rules, what)                                                        \
 	PARAM_CHOICE(struct runtime_params, field, rules, "policy",                                \
 		     "what the client does with " what                                             \
@@ -39,21 +44,43 @@ static const struct param_row rows[] = {
 	COUNT(connections_count, 1, 256, "1",
 	      "number of connections of one program; its threads are assigned to them in turn",
 	      "assumption: one session, as in Cricket and early rCUDA"),
-	COUNT(batch_count, 1, 4096, "1", "number of asynchronous calls in one message",
+	COUNT(batch_count, 0, 1e6, "1",
+	      "number of asynchronous calls in one message; 0 means all until a call that waits",
 	      "no batching"),
 	TIME(batch_wait_s, 0, 1, "50 us",
 	     "age at which an incomplete batch is sent; 0 means no limit",
 	     "assumption: about one round trip in a local network"),
+	SWITCH(batch_copies, "false",
+	       "whether copies to the device that wait for no answer join the batch",
+	       "assumption: a copy is a message of its own"),
 	SWITCH(receive_thread, "false",
 	       "whether a thread of the server receives messages ahead of the thread that executes "
 	       "calls",
 	       "assumption: one thread for each connection, as in an ONC RPC server"),
+	COUNT(server_threads_count, 1, 8, "1",
+	      "number of the server's threads that a call passes when they sleep: one reads and "
+	      "executes it, each further one is woken on a core of its own",
+	      "assumption: one thread for each connection, as in an ONC RPC server"),
+	COUNT(client_threads_count, 1, 8, "1",
+	      "number of the client's threads that an answer passes: the caller reads it, or other "
+	      "threads read it and wake the caller",
+	      "assumption: the caller reads the socket, as clnt_call of ONC RPC does"),
+	SWITCH(shared_thread, "false",
+	       "whether one thread serves the connections of all clients of a server, so that a "
+	       "call that waits for the GPU delays the other clients",
+	       "assumption: each connection has a thread"),
+	SWITCH(polls, "false",
+	       "whether threads poll the connection instead of sleeping, on cores that never idle",
+	       "assumption: threads sleep in recv or poll"),
 	SWITCH(exclusive, "false",
 	       "whether a call holds its connection until it returns, so that calls of other "
 	       "threads "
 	       "wait",
 	       "assumption: answers are matched to calls by numbers"),
 	SWITCH(query_cache, "false", "whether the client answers repeated attribute queries itself",
+	       "no cache"),
+	SWITCH(event_cache, "false",
+	       "whether the client answers queries of events that it knows to be completed",
 	       "no cache"),
 	SWITCH(shadow_handles, "false", "whether the client creates handles itself",
 	       "no shadow handles"),
@@ -66,6 +93,13 @@ static const struct param_row rows[] = {
 	       "(RFC 5531), rounded up"),
 	HEADER(reply_header_B, "64 B", "size of an answer without its payload",
 	       "assumption: as for a request"),
+	COST_ASSUMED(struct runtime_params, call_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
+		     "size of what each call carries beside its arguments, also in a batch",
+		     "assumption: it is in the header of the message"),
+	COST_ASSUMED(struct runtime_params, launch_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
+		     "size of what a launch carries beside header and arguments (names, dimensions, "
+		     "descriptions of the arguments)",
+		     "assumption: it is in the arguments"),
 	COST(intercept_s, 1, "0.2 us", "time to intercept a call at the client",
 	     "assumption: two table look-ups and a lock, about 500 cycles"),
 	COST(marshal_s, 1, "1 us", "time to marshal and dispatch a message",
@@ -80,12 +114,25 @@ static const struct param_row rows[] = {
 	     "assumption: zero; fitted to measured runtimes"),
 	COST(reply_s, 1, "0.5 us", "time to unmarshal an answer at the client",
 	     "assumption: half of marshalling, because there are no arguments"),
+	COST_ASSUMED(struct runtime_params, serialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
+		     "0 ns/B",
+		     "time to serialise a byte of a copy at its sender, beyond the socket's work",
+		     "assumption: the socket reads the program's buffer"),
+	COST_ASSUMED(struct runtime_params, deserialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
+		     "0 ns/B",
+		     "time to restore a byte of a copy at its receiver, beyond the socket's work",
+		     "assumption: the socket writes the buffer that the copy uses"),
+	SWITCH(echo_downloads, "false",
+	       "whether the request of a copy to the host also carries the buffer's bytes",
+	       "assumption: it carries the size only"),
 	BYTES(chunk_B, 256, 1e9, "256 KiB", "size of the chunks of a bulk copy",
 	      "MVAPICH2 user guide, MV2_CUDA_BLOCK_SIZE: default 262144"),
 	PARAM_NUMBER(struct runtime_params, compression_ratio, QUANTITY_RATIO, 1, 1000, "1",
 		     "size of a message's body before compression divided by its size after it; 1 "
 		     "means no compression",
 		     "no compression"),
+	BYTES(compress_from_B, 0, 1e12, "0 B", "smallest body of a message that is compressed",
+	      "assumption: all bodies are compressed if any is"),
 	COST_ASSUMED(struct runtime_params, compress_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
 		     "0 ns/B", "time to compress a byte of a body at its sender", "no compression"),
 	COST_ASSUMED(struct runtime_params, decompress_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
@@ -98,6 +145,12 @@ static const struct param_row rows[] = {
 	       "rCUDA's server buffers are pinned (Pena et al., Parallel Computing 40, 2014)"),
 	SWITCH(zero_copy, "false", "whether the NIC accesses GPU memory directly (GPUDirect RDMA)",
 	       "off unless the runtime and the NIC support it"),
+	SWITCH(warm_context, "false",
+	       "whether the server has created a CUDA context before a client connects",
+	       "assumption: the first call of a client creates the context"),
+	COST(session_s, 600, "0 s",
+	     "time to set up a session once its connections are open, without the context",
+	     "assumption: the first request needs no set-up"),
 	TIME(connect_timeout_s, 0, 86400, "10 s",
 	     "time without a connection after which the run fails; 0 means never",
 	     "assumption: no published value"),

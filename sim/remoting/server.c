@@ -116,11 +116,49 @@ static void unmarshalled(void *ctx, uint64_t arg)
 static double service_s(const struct channel *channel, const struct remote_call *call)
 {
 	const struct runtime_params *params = channel->client->params;
-	return params->unmarshal_s + params->decompress_byte_spB * (double)call->call.arguments_B +
-	       (call->answered && channel->client->woken ? params->handoff_s : 0);
+	double head_B = call->body_B - call->bulk_B;
+	double work_s = params->unmarshal_s + unpack_s(params, call->bulk_B);
+	if (head_B >= params->compress_from_B)
+		work_s += params->decompress_byte_spB * head_B;
+	return work_s + (call->answered && channel->client->woken ? params->handoff_s : 0);
+}
+
+static void message_serve(struct channel *channel);
+
+/* Gives the shared thread to the next connection that waits for it. */
+static void turn_leave(struct channel *channel)
+{
+	struct server_turn *turn = channel->turn;
+	if (turn->holder != channel)
+		return;
+	struct channel *next = turn->waiting.head;
+	if (next)
+		turn->waiting.head = next->next;
+	turn->holder = next;
+	if (next)
+		message_serve(next);
 }
 
 void server_next(struct channel *channel)
+{
+	struct server_turn *turn = channel->turn;
+	if (!turn) {
+		message_serve(channel);
+		return;
+	}
+	turn_leave(channel);
+	if (!channel->serving && !channel->inbox.head) {
+		message_serve(channel); /* waits for the next message */
+	} else if (turn->holder) {
+		QUEUE_PUSH(&turn->waiting, channel, next);
+	} else {
+		turn->holder = channel;
+		message_serve(channel);
+	}
+}
+
+/* Begins the connection's next call or chunk, or waits for its next message. */
+static void message_serve(struct channel *channel)
 {
 	double work_s = 0;
 	for (;;) {
@@ -128,6 +166,8 @@ void server_next(struct channel *channel)
 		if (!packet) {
 			channel->idle = true;
 			server_read(channel);
+			if (channel->turn)
+				turn_leave(channel);
 			return;
 		}
 		if (!channel->serving)
@@ -141,7 +181,7 @@ void server_next(struct channel *channel)
 		if (packet->kind == PACKET_CHUNK && !packet->staged) {
 			if (packet->first)
 				work_s += service_s(channel, packet->call);
-			work_s += channel->client->params->decompress_byte_spB * packet->payload_B;
+			work_s += unpack_s(channel->client->params, packet->payload_B);
 			packet->staged = true;
 			break;
 		}
@@ -158,6 +198,25 @@ void server_read(struct channel *channel)
 		connection_read(channel->connection, 1);
 }
 
+/* Wakes the server's threads between the reader and the one that executes calls, one after the
+ * other. `hop` of them have been woken. */
+static void message_pass(void *ctx, uint64_t hop)
+{
+	struct channel *channel = ctx;
+	struct remote_client *client = channel->client;
+	double threads_count = client->params->server_threads_count;
+	if (client->failed)
+		return;
+	if ((double)hop + 1 >= threads_count || !client->woken) {
+		server_next(channel);
+		return;
+	}
+	bool last = (double)hop + 2 >= threads_count;
+	cpu_serve(last ? channel->server_core : channel->server_hops[hop],
+		  guest_params(client->spec.server)->thread_wake_s, "wake-up", message_pass, channel,
+		  hop + 1);
+}
+
 void server_receive(struct packet *packet)
 {
 	struct channel *channel = packet->channel;
@@ -168,5 +227,5 @@ void server_receive(struct packet *packet)
 		return;
 	}
 	channel->idle = false;
-	server_next(channel);
+	message_pass(channel, 0);
 }

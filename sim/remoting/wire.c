@@ -3,6 +3,9 @@
 #include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
 
+/* A program that is still not waiting after as many calls will never wait. */
+enum { CALLS_OF_A_BATCH_MAX = 1000000 };
+
 struct remote_call *call_take(struct remote_client *client)
 {
 	struct remote_call *call;
@@ -145,9 +148,12 @@ void channel_put(struct remote_call *call)
 	call->serial = ++channel->serial;
 	call_push(&channel->buffer, call);
 	channel->buffer_count++;
-	channel->buffer_B += (double)call->call.arguments_B;
+	channel->buffer_B += call->body_B;
 	note_order(call);
-	if (channel->buffer_count == 1 && params->batch_count > 1 && params->batch_wait_s > 0)
+	if (channel->buffer_count > CALLS_OF_A_BATCH_MAX)
+		remote_fail(channel->client,
+			    "no call of the program waits for an answer, so its batch is never sent");
+	if (channel->buffer_count == 1 && params->batch_count != 1 && params->batch_wait_s > 0)
 		channel->batch_timer =
 			engine_after(channel->client->engine, ps_from_s(params->batch_wait_s),
 				     batch_aged, channel, 0);
@@ -193,11 +199,12 @@ static void answer_delivered(void *ctx, uint64_t arg)
 	credits_return(channel, packet->executed_count);
 	if (packet->kind == PACKET_REPLY)
 		call_answered(packet->call);
-	else if (packet->kind == PACKET_DATA)
-		data_received(packet);
 	else if (packet->kind == PACKET_CHUNK_ACK)
 		chunk_acknowledged(packet->call);
-	packet_drop(packet);
+	if (packet->kind == PACKET_DATA)
+		data_received(packet);
+	else
+		packet_drop(packet);
 }
 
 void server_post(struct packet *packet)

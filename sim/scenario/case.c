@@ -51,8 +51,8 @@ static const struct param_row case_rows[] = {
 		   "whether fitted profiles named like a GPU or its generation apply; false "
 		   "predicts GPUs from their data sheets only"),
 	PARAM_TEXT(struct case_params, gpu_profiles_without, "",
-		   "names of profiles of GPUs or generations that do not apply, with blanks "
-		   "between; a fit leaves out those that it writes"),
+		   "names of profiles of GPUs, generations or runtimes that do not apply, with "
+		   "blanks between; a fit leaves out those that it writes"),
 	PARAM_TEXT(struct case_params, program, "",
 		   "guest in which the program runs; empty means the guest that serves its GPU; "
 		   "spread means the guests without a GPU in turn"),
@@ -258,31 +258,37 @@ static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 	return strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
 }
 
-/* Applies the profiles that are named like a GPU of the topology or like its generation. */
-static void apply_gpu_profiles(struct reader *c, enum profile_pass pass)
+/* Returns true if the profile of that name is for the runtime or for a GPU of the topology. */
+static bool is_profile_here(const struct reader *c, const char *name)
 {
 	const struct topology *topology = &c->scenario->topology;
+	size_t gpu_count = c->params->gpu_profiles ? topology->gpu_count : 0;
+	bool here = strcmp(name, c->params->runtime) == 0;
+	for (size_t gpu = 0; gpu < gpu_count && !here; gpu++)
+		here = is_profile_of(&topology->gpus[gpu], name);
+	return here;
+}
+
+/* Applies the profiles that are named like the runtime, a GPU of the topology or its generation. */
+static void apply_named_profiles(struct reader *c, enum profile_pass pass)
+{
 	const char *const *names;
-	if (!c->params->gpu_profiles)
-		return;
 	size_t count = data_names(c->arena, c->root, "calib/profiles", &names);
-	for (size_t i = 0; i < count; i++)
-		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
-			if (is_profile_of(&topology->gpus[gpu], names[i]) &&
-			    !has_word(c->params->gpu_profiles_without, names[i])) {
-				const struct cfg_node *file =
-					cfg_read(c->arena, c->diag,
-						 arena_printf(c->arena, "%s/calib/profiles/%s.cfg",
-							      c->root, names[i]));
-				apply_parameters(c, file, names[i], pass);
-				break;
-			}
+	for (size_t i = 0; i < count; i++) {
+		if (!is_profile_here(c, names[i]) ||
+		    has_word(c->params->gpu_profiles_without, names[i]))
+			continue;
+		const struct cfg_node *file =
+			cfg_read(c->arena, c->diag,
+				 arena_printf(c->arena, "%s/calib/profiles/%s.cfg", c->root, names[i]));
+		apply_parameters(c, file, names[i], pass);
+	}
 }
 
 static void apply_profiles(struct reader *c, enum profile_pass pass)
 {
-	apply_gpu_profiles(c, pass);
-	apply_profile(c, pass); /* after the GPUs' profiles, which it overrides */
+	apply_named_profiles(c, pass);
+	apply_profile(c, pass); /* after the named profiles, which it overrides */
 }
 
 /* `auto` selects the first kind of the list. For jobs and for replicas on their own GPUs it prefers

@@ -21,9 +21,9 @@ struct kernel_case {
 	double m_count, n_count, k_count, products_count, copies_count;
 	bool quantise, plain;
 	double sequences_count, queries_count, keys_count;
-	double heads_count, kv_heads_count, head_size_count, window_count;
+	double heads_count, kv_heads_count, head_size_count, value_size_count, window_count;
 	int cache_type;
-	bool causal;
+	bool causal, latent;
 	double size_B;
 	double tokens_count, hidden_count, inner_count, top_count, experts_count;
 	double expert_parallel_count, tensor_parallel_count, exponent_count;
@@ -67,13 +67,18 @@ static const struct param_row kernel_rows[] = {
 	COUNT(heads_count, "32", "number of heads (attention)"),
 	PARAM_WHOLE(struct kernel_case, kv_heads_count, 0, 1e6, "0",
 		    "number of heads of keys and values; 0 means as many as heads (attention)"),
-	COUNT(head_size_count, "128", "features of a head (attention)"),
+	COUNT(head_size_count, "128", "features of a query and of a key of a head (attention)"),
+	PARAM_WHOLE(struct kernel_case, value_size_count, 0, 1e9, "0",
+		    "features of a value of a head; 0 means as many as of a key (attention)"),
 	PARAM_WHOLE(struct kernel_case, window_count, 0, 1e9, "0",
 		    "tokens that each token sees, itself included; 0 means all (attention)"),
 	PARAM_CHOICE(struct kernel_case, cache_type, types, "bf16",
 		     "type of keys and values (attention)"),
 	PARAM_BOOL(struct kernel_case, causal, "true",
 		   "whether a token does not see later ones (attention)"),
+	PARAM_BOOL(struct kernel_case, latent, "false",
+		   "whether a value is the first features of its key, so the cache has it once, as "
+		   "in latent attention with absorbed projections (attention)"),
 	COUNT(tokens_count, "1024", "number of tokens (experts)"),
 	COUNT(hidden_count, "4096", "features of a token (experts)"),
 	COUNT(inner_count, "14336", "inner features of an expert on all GPUs (experts)"),
@@ -131,9 +136,9 @@ struct single_kernel single_product(enum number_type type, struct kernel_product
 struct single_kernel single_attention(enum number_type type, struct kernel_attention a)
 {
 	double kept = a.window > 0 ? fmin(a.keys, a.window + a.queries) : a.keys;
-	double values_B = size_of((int)type) * 2 * a.heads * a.queries;
-	double bytes_B =
-		a.sequences * a.head_size * (values_B + 2 * a.element_B * a.kv_heads * kept);
+	double rows_B = size_of((int)type) * a.heads * a.queries * attention_features(&a);
+	double bytes_B = a.sequences *
+			 (rows_B + a.element_B * a.kv_heads * kept * attention_cached_count(&a));
 	return (struct single_kernel){.work = {.bytes_B = bytes_B,
 					       .repeated_B = bytes_B,
 					       .form = KERNEL_ATTENTION,
@@ -186,9 +191,11 @@ static struct single_kernel run_of(const struct kernel_case *k)
 		.heads = k->heads_count,
 		.kv_heads = k->kv_heads_count > 0 ? k->kv_heads_count : k->heads_count,
 		.head_size = k->head_size_count,
+		.value_size = k->value_size_count,
 		.window = k->window_count,
 		.element_B = size_of(k->cache_type),
-		.causal = k->causal};
+		.causal = k->causal,
+		.latent = k->latent};
 	return single_attention(type, a);
 }
 
@@ -280,6 +287,12 @@ static void check_attention(struct reader *c, const struct kernel_case *k,
 			   "kernel.keys: %g tokens do not contain %g new ones (write at least "
 			   "kernel.queries)",
 			   k->keys_count, k->queries_count);
+	if (k->latent && k->value_size_count > k->head_size_count)
+		case_error(
+			c, "kernel.value_size",
+			"kernel.value_size: %g features of a value are not part of %g features of "
+			"its key (write at most kernel.head_size, or kernel.latent=false)",
+			k->value_size_count, k->head_size_count);
 }
 
 /* Refuses keys of other kernels. */

@@ -104,11 +104,17 @@ void case_read_stack(struct reader *c, const struct cfg_node *node)
 		reader_params(c, node, "stack",
 			      arena_printf(c->arena, "stack '%s'", c->params->stack), &stack_table,
 			      stack);
-	if (stack->fusion == FUSION_INFERENCE && !case_serves(c) && !stack->forward_only)
-		case_error(
-			c, "case.stack",
-			"stack.fusion is inference, which cannot train (write all, or add a group "
-			"serve to the case or stack.forward_only=true)");
+	bool trains = !case_serves(c) && !stack->forward_only;
+	if (trains && framework_at((size_t)stack->framework)->inference)
+		case_error(c, "case.stack",
+			   "stack.framework is %s, which cannot train (write pytorch, or add a "
+			   "group serve to the case or stack.forward_only=true)",
+			   framework_at((size_t)stack->framework)->name);
+	else if (trains && stack->fusion >= FUSION_INFERENCE)
+		case_error(c, "case.stack",
+			   "stack.fusion is %s, which cannot train (write all, or add a group "
+			   "serve to the case or stack.forward_only=true)",
+			   stack->fusion == FUSION_SESSION ? "session" : "inference");
 	if (stack->forward_only && !case_serves(c) && case_job_shares(c))
 		case_error(c, "case.gpus",
 			   "stack.forward_only is a forward pass on one GPU (write case.gpus=1, or "

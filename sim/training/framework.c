@@ -14,7 +14,8 @@ static const char *const result_names[] = {"none", "outputs", "class", NULL};
 static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
 static const char *const layout_names[] = {"nhwc", "nchw", NULL};
-static const char *const fusion_names[] = {"none", "norm", "layer", "all", "inference", NULL};
+static const char *const fusion_names[] = {"none",      "norm",    "layer", "all",
+					   "inference", "session", NULL};
 
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
@@ -152,7 +153,8 @@ static const struct param_row stack_rows[] = {
 	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
 		     "element-wise ops that share one kernel with their neighbours: none, norm "
 		     "(batch norm with ReLU and addition), layer (those of a layer), all "
-		     "(torch.compile, XLA) or inference (TensorRT: also products)",
+		     "(torch.compile, XLA), inference (TensorRT: also products) or session (ONNX "
+		     "Runtime: also convolutions with ReLU)",
 		     "eager frameworks launch a kernel for each op"),
 	PARAM_BOOL(struct stack_params, fused_averages, "false",
 		   "whether the kernel of batch norm also updates the moving averages; otherwise "

@@ -53,7 +53,14 @@ enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* The products that use TF32 in place of fp32. */
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
-enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL, FUSION_INFERENCE };
+enum stack_fusion {
+	FUSION_NONE,
+	FUSION_NORM,
+	FUSION_LAYER,
+	FUSION_ALL,
+	FUSION_INFERENCE, /* this and the next cannot train */
+	FUSION_SESSION
+};
 /* The result of a step of only a forward pass, which is copied to the host and awaited. */
 enum stack_result {
 	RESULT_NONE,
@@ -106,6 +113,9 @@ struct framework {
 	bool ahead;  /* the host issues the next step without waiting for the GPU */
 	bool starts; /* writes the start of a process (stack.cold) */
 	bool pool;   /* other threads issue the ops that need only variables */
+	/* cannot train; a step copies its input before the first op and its output behind the last
+	 */
+	bool inference;
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);
 };

@@ -59,7 +59,7 @@ static void find_groups(struct fusion *f)
 	for (uint32_t i = 0; i < f->graph->count; i++) {
 		const struct op *op = &f->graph->ops[i];
 		f->group[i] = i;
-		f->product[i] = f->fusion == FUSION_INFERENCE && is_product(op);
+		f->product[i] = f->fusion >= FUSION_INFERENCE && is_product(op);
 		for (uint32_t k = 0; k < op->input_count && !f->product[i]; k++)
 			if (joins_product(f, op, op->inputs[k]))
 				merge(f, f->group[op->inputs[k]], i);

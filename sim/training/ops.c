@@ -226,12 +226,12 @@ static bool sums(const struct builder *b, const struct layer *layer)
 
 /* Returns true if inference does not compute the layer: there is no dropout, and for inference
  * engines batch norm with fixed statistics is part of the weights before it (TensorRT, developer
- * guide; torch.compile's freezing). */
+ * guide; torch.compile's freezing; ONNX Runtime, conv_bn_fusion.cc). */
 static bool vanishes(const struct builder *b, const struct layer *layer)
 {
 	if (b->stack->forward_only && layer->op == LAYER_DROPOUT)
 		return true;
-	return b->stack->fusion == FUSION_INFERENCE &&
+	return b->stack->fusion >= FUSION_INFERENCE &&
 	       (layer->op == LAYER_DROPOUT ||
 		(layer->op == LAYER_BATCH_NORM &&
 		 b->network->layers[layer->inputs[0]].op == LAYER_CONV));
@@ -244,6 +244,22 @@ static void mark_random(struct builder *b)
 	bool attention = layer->op == LAYER_ATTENTION && layer->attention.dropout;
 	if (!b->stack->forward_only && (layer->op == LAYER_DROPOUT || attention))
 		b->ops.items[b->forward[b->layer]].random = true;
+}
+
+/* Returns true if the kernel of a product before the layer can compute it. ONNX Runtime has the
+ * kernel of a convolution add and take the ReLU (conv_activation_fusion.cc), but that of another
+ * product only add the bias (matmul_add_fusion.cc). */
+static bool is_pointwise(const struct builder *b, const struct layer *layer)
+{
+	const struct layer *layers = b->network->layers, *from = &layers[layer->inputs[0]];
+	const struct layer *last = &layers[b->network->layer_count - 1];
+	if (b->stack->fusion != FUSION_SESSION || layer->op == LAYER_BIAS)
+		return layer_has(layer->op, POINTWISE);
+	if (from->op == LAYER_BIAS)
+		from = &layers[from->inputs[0]];
+	return !b->network->has_tokens && from->op != LAYER_FC &&
+	       (layer->op == LAYER_RELU ||
+		(layer->op == LAYER_ADD && layer < last && layer[1].op == LAYER_RELU));
 }
 
 static void forward_layer(struct builder *b)
@@ -265,7 +281,7 @@ static void forward_layer(struct builder *b)
 	}
 	if (layer->op >= LAYER_EMBEDDING) {
 		tokens_forward(b);
-		b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
+		b->ops.items[*output].pointwise = is_pointwise(b, layer);
 		return;
 	}
 	*output =
@@ -274,7 +290,7 @@ static void forward_layer(struct builder *b)
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
 	b->ops.items[*output].wait_s = norm_wait_s(b, layer);
 	b->ops.items[*output].work.reduces = sums(b, layer);
-	b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
+	b->ops.items[*output].pointwise = is_pointwise(b, layer);
 	if (layer_has(layer->op, PRODUCT))
 		*output = convolution_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))

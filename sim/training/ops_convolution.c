@@ -55,7 +55,8 @@ static void set_product(struct builder *b, uint32_t op, const struct layer *laye
 
 /* Adds the kernels that transpose input and output of a convolution on tensor cores, if images are
  * stored as NCHW. With TF32 their time is a part of the convolution's, because the library leaves
- * them out where fp32 is faster. Returns the op whose output is that of the convolution. */
+ * them out where fp32 is faster. If the convolution also computes what is behind it, the library
+ * transposes inside of this call. Returns the op whose output is that of the convolution. */
 static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
 {
 	enum number_type type = stack_product_type(b->stack, b->gpu, true);
@@ -71,9 +72,12 @@ static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t
 	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
 	if (type == NUMBER_TF32)
 		b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
-	product = builder_op(b, ".transpose", 2, type == NUMBER_TF32 ? 0 : 2 * moved_B, product);
-	b->ops.items[product].inner = true;
-	return product;
+	bool fuses = b->stack->fusion >= FUSION_INFERENCE;
+	const struct op *op = &b->ops.items[product];
+	uint32_t from = !fuses ? product : op->input_count > 0 ? op->inputs[0] : NONE;
+	uint32_t last = builder_op(b, ".transpose", 2, type == NUMBER_TF32 ? 0 : 2 * moved_B, from);
+	b->ops.items[last].inner = true;
+	return fuses ? product : last;
 }
 
 double convolution_weights(const struct builder *b, const struct layer *layer)

@@ -10,10 +10,14 @@ struct linear_part {                   /* of a linear layer */
 	const char *suffix;
 };
 
-/* With FUSION_LAYER, parts with the same input are one product. */
+/* With FUSION_LAYER, parts with the same input are one product. ONNX Runtime has one for query, key
+ * and value if attention follows at once (attention_fusion.cc). */
 static size_t parts_of(const struct builder *b, const struct layer *layer)
 {
-	return b->stack->fusion == FUSION_LAYER ? 1 : layer->part_count;
+	enum stack_fusion fusion = (enum stack_fusion)b->stack->fusion;
+	bool one = fusion == FUSION_LAYER ||
+		   (fusion == FUSION_SESSION && layer[1].op == LAYER_ATTENTION);
+	return one ? 1 : layer->part_count;
 }
 
 static struct linear_part part_of(const struct builder *b, const struct layer *layer, size_t i)

@@ -6,6 +6,11 @@
  * decay, so no variable has a loss of its own (l2_loss = "none" in the stack's file). The loss of
  * the step stays on the GPU, and the host runs ahead until the launch queue is full. With real
  * input, a pin-memory thread starts an asynchronous copy of each batch and polls its event.
+ *
+ * ONNX Runtime also issues its nodes in a fixed order on one stream. A Run has its copies inside:
+ * the thread copies the inputs that are in host memory, issues the nodes, copies the outputs, and
+ * waits for the stream (onnxruntime: utils.cc, ExecuteGraphImpl; cuda_execution_provider.cc,
+ * OnRunEnd).
  */
 #include "sim/base/arena.h"
 #include "sim/training/framework.h"
@@ -18,7 +23,8 @@ enum { EVENT_INPUT, EVENT_CALLS = 2, EVENT_COUNT };
 /* A forward pass with input is a request: its input comes first, not that of the next step. */
 static bool is_request(const struct stack_params *stack)
 {
-	return stack->forward_only && stack->real_input;
+	return stack->forward_only && stack->real_input &&
+	       !framework_at((size_t)stack->framework)->inference;
 }
 
 static void issue_request_input(struct issuer *issuer, const struct step_spec *spec)
@@ -50,9 +56,27 @@ static void issue_result(struct issuer *issuer, const struct step_spec *spec)
 	issue_waiting_copy(issuer, CALL_MEMCPY_D2H_ASYNC, output_B, "result to host");
 }
 
+/* Copies the input of a session to the GPU, or its output to the host. Networks of tokens return a
+ * number for each sequence, because their logits stay on the GPU. */
+static void issue_session_copy(struct issuer *issuer, const struct step_spec *spec, bool input)
+{
+	const struct network *network = spec->network;
+	const struct layer *last = &network->layers[network->layer_count - 1];
+	if (!spec->stack->real_input)
+		return;
+	struct cuda_call *copy =
+		issue_call(issuer, input ? CALL_MEMCPY_H2D_ASYNC : CALL_MEMCPY_D2H_ASYNC, COMPUTE);
+	copy->payload_B =
+		input ? input_B(network, spec->batch)
+		      : 4 * (double)spec->batch * (network->has_tokens ? 1 : last->output_count);
+	copy->pageable = !spec->stack->pinned_input;
+	copy->label = input ? "input to device" : "output to host";
+}
+
 static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
 	const struct stack_params *stack = spec->stack;
+	bool session = framework_at((size_t)stack->framework)->inference;
 	struct op_graph graph = op_graph_new(arena, spec->network, spec->batch, stack, spec->gpu);
 	struct issuer main_thread = issuer_new(arena, spec, EVENT_CALLS), input = main_thread;
 	const struct gradients_first first = {STREAM_COUNT, EVENT_COUNT, SIGNAL_COUNT};
@@ -60,6 +84,8 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	if (stack->cold)
 		issue_start(&main_thread, spec->network);
 	issue_begin(&main_thread, spec->network);
+	if (session)
+		issue_session_copy(&main_thread, spec, true);
 	if (is_request(stack))
 		issue_request_input(&main_thread, spec);
 	bool result = stack->forward_only && stack->result != RESULT_NONE;
@@ -70,13 +96,15 @@ static const struct program *program(struct arena *arena, const struct step_spec
 			issue_first_use(&main_thread, &graph.ops[i]);
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
 	}
+	if (session)
+		issue_session_copy(&main_thread, spec, false);
 	gradients_end(&main_thread);
 	if (result)
 		issue_result(&main_thread, spec);
 	/* the mark at the end of a rank's step is its last item */
 	if (stack->sync_on_finish && (!main_thread.gradients || main_thread.spreads))
 		issue_call(&main_thread, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
-	if (stack->real_input && !is_request(stack)) {
+	if (stack->real_input && !session && !is_request(stack)) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC,
 				     input_B(spec->network, spec->batch), !stack->pinned_input,
@@ -104,5 +132,13 @@ const struct framework framework_jax = {
 	.help = "JAX: a compiled step whose kernels one thread launches in order, ahead of the GPU",
 	.ahead = true,
 	.starts = true,
+	.program = program,
+};
+
+const struct framework framework_onnx_runtime = {
+	.name = "onnxruntime",
+	.help = "ONNX Runtime: one thread issues the nodes of an optimised graph; a step is one "
+		"Run",
+	.inference = true,
 	.program = program,
 };

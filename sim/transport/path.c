@@ -23,6 +23,8 @@ bool path_find(const struct connection_spec *spec, int from, unsigned traffic, s
 	if (route->count > 0)
 		latency_s += guest_vnic_latency_s(a.guest) + guest_vnic_latency_s(b.guest);
 	*path = (struct path){.route = route, .from = a, .to = b};
+	if (b.reader)
+		path->to.core = b.reader;
 	path->name = arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(a.guest),
 				  guest_name(b.guest));
 	path_latency_set(path, latency_s);

@@ -299,7 +299,7 @@ static void receive(void *ctx, uint64_t arg)
 		return;
 	}
 	/* The reader sleeps only if it has nothing left to read. */
-	if (direction->receiving_count++ == 0)
+	if (direction->receiving_count++ == 0 && !connection->spec.polls)
 		work_s += guest_params(to->guest)->thread_wake_s;
 	guest_receive(to->guest, to->core, direction->path.route->physical_nic, work_s, delivered,
 		      write, 0);

@@ -31,6 +31,8 @@ enum { TRANSPORT_PARAMS_SIZE_MAX = 512 };
 struct connection_end {
 	struct guest *guest;
 	struct cpu *core; /* core for the network work of this end */
+	/* Core of the thread that reads at this end, if it is not `core`; else NULL. */
+	struct cpu *reader;
 };
 
 /* Called at most once. reason lives as long as the run. */
@@ -44,6 +46,7 @@ struct connection_spec {
 	const char *name;
 	const void *params;            /* parameters of the kind; borrowed */
 	struct connection_end ends[2]; /* [0] opens the connection */
+	bool polls;                    /* both readers poll, so no message wakes a thread */
 	uint64_t seed;                 /* seed of its losses */
 	connection_failed_fn *failed;
 	void *failed_ctx;

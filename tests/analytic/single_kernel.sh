@@ -14,7 +14,8 @@ kernel() {
 takes() {
 	sed 's/"[^"]*"/text/g' "$scratch.out" | awk -F, -v wanted="$1" '
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") column = i }
-		NR == 2 { off = $column / wanted - 1; exit !(off < 1e-6 && off > -1e-6) }' ||
+		NR == 2 { off = $column / wanted - 1; ok = (off < 1e-6 && off > -1e-6) }
+		END { exit !ok }' ||
 		complain "the kernel does not take $1 s: $(cat "$scratch.out" "$scratch.err")"
 }
 
@@ -51,6 +52,39 @@ takes "$(awk 'function both(a, b) { return sqrt(a ^ 2 + b ^ 2) } BEGIN {
 	two = both(both(16 / 108 * (2048 * r + 3e-7), 16e-7), (2048 * 1024 + 1024 + 2048) * 2 / bw)
 	printf "%.9g", one + two + 2 * (3 * 2048 + 2 * 1024) / bw + 24e-6 + 3e-6 }')"
 verdict 'single_kernel.experts_follow_from_the_constants'
+
+# A token of each of 64 sequences whose 16 heads share 8192 latent keys of 576 numbers; 512 of them are the value.
+# Memory at 0.87 of 3.35 TB/s limits it. The cache is read once and each of 64 SMs has a sequence.
+latent() {
+	farwire run --topology dgx-h100 --draws 0 --quiet --format csv --set kernel.form=attention --set kernel.queries=1 \
+		--set kernel.keys=8192 --set kernel.sequences=64 --set kernel.heads=16 --set kernel.kv_heads=1 \
+		--set kernel.head_size=576 --set kernel.value_size=512 --set kernels.hopper.attention_forward=1 \
+		--set kernels.hopper.token_load='1 TB/s' --set kernels.hopper.token_fill='0 us' \
+		--set kernels.hopper.token_floor='5 us' --set kernels.hopper.split='1 ms' \
+		--set kernels.hopper.attention_store='0 us' --set gpu.h100-sxm5.kernel_floor='3 us' "$@"
+}
+# cached NUMBERS: the time if a token has this number of them in the cache. The store reads and writes those of 64 tokens.
+cached() {
+	awk -v cached="$1" 'function both(a, b) { return (a ^ 4 + b ^ 4) ^ 0.25 } BEGIN {
+		bw = 0.87 * 3.35e12; block = both(2 * 16 * 8192 * (576 + 512) / (989e12 / 132), 8192 * cached * 2 / 1e12)
+		memory = 64 * 2 * (16 * (576 + 512) + 8192 * cached) / bw
+		printf "%.9g", both(block, memory) + 64 * cached * 2 * 2 / bw + 8e-6 }'
+}
+latent --set kernel.latent=true
+takes "$(cached 576)"
+latent
+takes "$(cached 1088)"
+# That is its bytes divided by the bandwidth within 1 %: 207 us, and 8 us of floors.
+awk -v time="$(cached 576)" 'BEGIN { exit !(time - 8e-6 > 207e-6 && time - 8e-6 < 209e-6) }' ||
+	complain "$(cached 576) s is not 64 x 8192 x 576 x 2 B at 2.9145 TB/s"
+# Values as wide as keys are what a case without the key has.
+kernel --set kernel.form=attention --set kernel.head_size=192
+cp "$scratch.out" "$scratch.equal"
+kernel --set kernel.form=attention --set kernel.head_size=192 --set kernel.value_size=192
+cmp -s "$scratch.equal" "$scratch.out" || complain 'values as wide as keys change the time'
+kernel --set kernel.form=attention --set kernel.head_size=192 --set kernel.value_size=128
+! cmp -s "$scratch.equal" "$scratch.out" || complain 'narrower values have no effect'
+verdict 'single_kernel.latent_attention_reads_its_cache_once'
 
 # Weights of 4 bits and FP4 need fewer bytes, and quantisation is a pass of its own.
 same_time() {
@@ -94,6 +128,9 @@ refused() {
 }
 refused 'cannot share 3 heads' --set kernel.form=attention --set kernel.kv_heads=3
 refused 'do not contain 1024 new ones' --set kernel.form=attention --set kernel.keys=5
+refused 'kernel.value_size: 129 features of a value are not part of 128' --set kernel.form=attention \
+	--set kernel.value_size=129 --set kernel.latent=true
+refused 'kernel.latent has no effect on kernel.form=product' --set kernel.latent=true
 refused 'cannot choose 9 of 8 experts' --set kernel.form=experts --set kernel.top=9
 refused 'cannot hold equal parts of 8 experts' --set kernel.form=experts --set kernel.expert_parallel=3
 refused 'cannot hold equal parts of 14336 features' --set kernel.form=experts --set kernel.tensor_parallel=5

@@ -1,49 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The law of attention without backward (sim/gpu/kernel.h), derived by hand, on ten SMs. */
-#include <math.h>
-
-#include "sim/gpu/gpu.h"
-#include "sim/gpu/kernel.h"
+#include "tests/kernel_law.h"
 #include "tests/test.h"
-
-static struct gpu_params gpu_of(double sms)
-{
-	return (struct gpu_params){.generation = GENERATION_PASCAL,
-				   .fp32_flops = 1e12 * sms,
-				   .tf32_flops = 4e12 * sms,
-				   .fp16_flops = 8e12 * sms,
-				   .memory_bandwidth_Bps = 1e12,
-				   .memory_efficiency_ratio = 0.8,
-				   .multiprocessors_count = sms};
-}
-
-static const struct kernel_params half = {.product_fp32_ratio = 0.5,
-					  .product_tf32_ratio = 0.5,
-					  .product_half_ratio = 0.5,
-					  .product_fp8_ratio = 0.5,
-					  .convolution_ratio = 0.5,
-					  .attention_ratio = 0.25,
-					  .attention_forward_ratio = 0.5,
-					  .fill_s = 1e-6,
-					  .load_Bps = 1e30,
-					  .split_s = 2e-6,
-					  .operand_ratio = 1,
-					  .attention_fill_s = 3e-6,
-					  .attention_floor_s = 5e-6,
-					  .attention_store_s = 0,
-					  .token_fill_s = 3e-6,
-					  .token_floor_s = 6e-6,
-					  .token_load_Bps = 1e30,
-					  .sustained_ratio = 1,
-					  .plain_fill_s = 1e-6,
-					  .quantise_ratio = 0.25};
-static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &half};
-
-/* Two activities at a time. */
-static double both(double a, double b)
-{
-	return pow(pow(a, 4) + pow(b, 4), 0.25);
-}
 
 static struct kernel_work attention_of(double queries, double keys, double window, bool causal)
 {
@@ -172,6 +130,66 @@ static void new_keys_are_written_first(void)
 	CHECK(kernel_duration_s(&gpu, &law, &work) > 3 * cached_s);
 }
 
+/* Prompts of latent attention have keys of 192 numbers and values of 128. A tile multiplies both,
+ * and the store writes both. */
+static void prompts_multiply_keys_and_narrower_values(void)
+{
+	struct gpu_params gpu = gpu_of(10);
+	struct kernel_work work = attention_of(1024, 1024, 0, true);
+	work.attention.head_size = 192;
+	work.attention.value_size = 128;
+	double key_s = 2.0 * 128 * (192 + 128) / 4e12;
+	double written_s = 1024.0 * 10 * (192 + 128) * 4 / 0.8e12;
+	gpu.generation = GENERATION_BLACKWELL;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work),
+		   8 * (576 * key_s + 3e-6) + (1024 * key_s + 3e-6) / 2 + 5e-6, 1e-9);
+	gpu.generation = GENERATION_AMPERE;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work),
+		   16 * (576 * key_s / 2 + 3e-6) + (1024 * key_s / 2 + 3e-6) / 2 + 5e-6 + written_s,
+		   1e-9);
+}
+
+/* One token of each of two sequences with 8192 keys, and 16 heads that share the latent keys of 576
+ * numbers, whose first 512 are the values. Four SMs share the keys of a sequence and load them at
+ * 50 GB/s. Values of their own take further loads, and 1088 numbers in the cache. */
+static void latent_values_are_loaded_with_their_keys(void)
+{
+	struct kernel_params slow = half;
+	slow.token_load_Bps = 50e9;
+	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
+	struct gpu_params gpu = gpu_of(10);
+	gpu.generation = GENERATION_HOPPER;
+	struct kernel_work work = attention_of(1, 8192, 0, true);
+	work.attention.sequences = 2;
+	work.attention.heads = 16;
+	work.attention.kv_heads = 1;
+	work.attention.head_size = 576;
+	work.attention.value_size = 512;
+	for (int latent = 0; latent < 2; latent++) {
+		double cached = latent ? 576 : 576 + 512;
+		double load_s = 2048 * cached * 2 / 50e9;
+		double flop_s = 2.0 * 16 * 2048 * (576 + 512) / 4e12;
+		work.attention.latent = latent;
+		CHECK_NEAR(kernel_duration_s(&gpu, &law, &work),
+			   both(load_s, flop_s) + 3e-6 + 2e-6 + 6e-6 + 2 * cached * 4 / 0.8e12,
+			   1e-9);
+	}
+}
+
+static void values_as_wide_as_keys_change_nothing(void)
+{
+	static const double queries[] = {1, 100, 1024};
+	for (int generation = GENERATION_PASCAL; generation <= GENERATION_BLACKWELL; generation++)
+		for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+			struct gpu_params gpu = gpu_of(17);
+			gpu.generation = generation;
+			struct kernel_work work = attention_of(queries[i], 3000, 0, true);
+			double before_s = kernel_duration_s(&gpu, &by_law, &work);
+			work.attention.value_size = work.attention.head_size;
+			CHECK(kernel_duration_s(&gpu, &by_law, &work) == before_s);
+		}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -179,6 +197,9 @@ int main(void)
 		TEST(attention_takes_longer_with_more_keys),
 		TEST(attention_of_one_token_splits_its_keys),
 		TEST(new_keys_are_written_first),
+		TEST(prompts_multiply_keys_and_narrower_values),
+		TEST(latent_values_are_loaded_with_their_keys),
+		TEST(values_as_wide_as_keys_change_nothing),
 	};
 	return TEST_MAIN(tests);
 }

@@ -1,44 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The law of kernel times. The expected times are derived by hand for a GPU of 10 SMs with
  * 10 Tflop/s, of which large products reach one half: an SM does 0.5e12 flop/s. */
-#include <math.h>
-
-#include "sim/gpu/gpu.h"
-#include "sim/gpu/kernel.h"
+#include "tests/kernel_law.h"
 #include "tests/test.h"
-
-static struct gpu_params gpu_of(double sms)
-{
-	return (struct gpu_params){.generation = GENERATION_PASCAL,
-				   .fp32_flops = 1e12 * sms,
-				   .tf32_flops = 4e12 * sms,
-				   .fp16_flops = 8e12 * sms,
-				   .memory_bandwidth_Bps = 1e12,
-				   .memory_efficiency_ratio = 0.8,
-				   .multiprocessors_count = sms};
-}
-
-static const struct kernel_params half = {.product_fp32_ratio = 0.5,
-					  .product_tf32_ratio = 0.5,
-					  .product_half_ratio = 0.5,
-					  .product_fp8_ratio = 0.5,
-					  .convolution_ratio = 0.5,
-					  .attention_ratio = 0.25,
-					  .attention_forward_ratio = 0.5,
-					  .fill_s = 1e-6,
-					  .load_Bps = 1e30,
-					  .split_s = 2e-6,
-					  .operand_ratio = 1,
-					  .attention_fill_s = 3e-6,
-					  .attention_floor_s = 5e-6,
-					  .attention_store_s = 0,
-					  .token_fill_s = 3e-6,
-					  .token_floor_s = 6e-6,
-					  .token_load_Bps = 1e30,
-					  .sustained_ratio = 1,
-					  .plain_fill_s = 1e-6,
-					  .quantise_ratio = 0.25};
-static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &half};
 
 static double duration_s(const struct kernel_work *work)
 {
@@ -88,12 +52,6 @@ static double tensor_s(const struct kernel_work *work)
 {
 	struct gpu_params gpu = tensor_gpu();
 	return kernel_duration_s(&gpu, &by_law, work);
-}
-
-/* Two activities at a time. */
-static double both(double a, double b)
-{
-	return pow(pow(a, 4) + pow(b, 4), 0.25);
 }
 
 /* Ten tiles of 128 x 128 on ten SMs: 2 x 128 x 128 x 1000 / 0.5e12 = 65.536 us, and 1 us of

@@ -86,6 +86,31 @@ static void repeats_are_calls_of_their_own(void)
 	remote_world_release(&w);
 }
 
+/* Copies of 1000 B follow their rules in any policy: sent ones return when their message of 1100 B is
+ * accepted, 0.25 + 1 + 1.1, or at once if they are to the host; answered ones take a round trip. */
+static void rules_of_copies_say_whether_they_wait(void)
+{
+	static const enum call_kind kinds[] = {CALL_MEMCPY_H2D, CALL_MEMCPY_H2D_ASYNC,
+					       CALL_MEMCPY_D2H_ASYNC};
+	for (int answered = 0; answered < 2; answered++) {
+		struct remote_world w;
+		remote_world_presets(&w, answered ? "asynchronous" : "synchronous");
+		int rule = answered ? RULE_ANSWERED : RULE_SENT;
+		w.runtime.copy_to_device_call = w.runtime.copy_to_device_async_call = rule;
+		w.runtime.copy_to_host_async_call = rule;
+		remote_world_build(&w);
+		for (size_t i = 0; i < 3; i++)
+			script_add(&w.scripts[0], 1000, kinds[i])->payload_B = 1000;
+		remote_world_run(&w);
+		for (size_t i = 0; i < 3; i++)
+			if (answered)
+				CHECK(script_took_ps(&w, 0, i) > ps_from_s(20 * US));
+			else
+				CHECK_US(script_took_ps(&w, 0, i), i < 2 ? 2.35 : 1.35);
+		remote_world_release(&w);
+	}
+}
+
 static void end_program(void *ctx, uint64_t arg)
 {
 	engine_stop(((struct remote_world *)ctx)->world.engine);
@@ -131,7 +156,10 @@ static void default_costs_follow_from_each_other(void)
 /* The client can answer calls itself that have no work of the GPU. */
 static void only_calls_without_gpu_work_may_be_local(void)
 {
-	static const char with_work[] = "launch_call memset_call record_call wait_event_call";
+	static const char with_work[] =
+		"launch_call memset_call record_call wait_event_call copy_to_device_call "
+		"copy_to_device_async_call copy_to_host_async_call event_synchronize_call "
+		"stream_synchronize_call device_synchronize_call";
 	size_t count = 0, locals = 0;
 	for (size_t i = 0; i < runtime_table.count; i++) {
 		const struct param_row *row = &runtime_table.rows[i];
@@ -147,7 +175,7 @@ static void only_calls_without_gpu_work_may_be_local(void)
 		count++;
 		locals += local;
 	}
-	CHECK(count == 14 && locals == 10);
+	CHECK(count == 22 && locals == 12);
 }
 
 static const struct test tests[] = {
@@ -155,6 +183,7 @@ static const struct test tests[] = {
 	TEST(polling_servers_have_no_hand_off),
 	TEST(rules_of_calls_change_their_own_kind),
 	TEST(repeats_are_calls_of_their_own),
+	TEST(rules_of_copies_say_whether_they_wait),
 	TEST(connection_with_a_waiting_call_needs_no_probe),
 	TEST(default_costs_follow_from_each_other),
 };

@@ -152,7 +152,7 @@ static void failed_prediction_has_null_numbers(void)
 		"'bottleneck': 'network', 'remedy': 'less latency', 'without_effect': null, "
 		"'idle_adapters': null, 'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'failed_draws': 3, 'calls': null, "
-					       "'calls_by_kind': {}, 'polls': null, "
+		"'calls_by_kind': {}, 'polls': null, "
 		"'retransmission_timeouts': null, 'connect': null, 'evidence': null, %s'clients': "
 		"[], 'links': []}\n";
 	struct arena *arena = arena_new();

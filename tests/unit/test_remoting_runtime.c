@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a runtime does with a call: interface, batches, copies, threads and sessions. The times
+ * follow from the numbers in remoting_world.h. */
+#include "sim/base/num.h"
+#include "tests/remoting_world.h"
+
+static size_t requests_count(const struct remote_world *w)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < w->log_count; i++)
+		count += w->log[i].from == 0;
+	return count;
+}
+
+/* Setters of libraries never leave a client whose runtime replaces the CUDA runtime or the driver.
+ * The driver does not see the current device and the last error either. */
+static void calls_above_the_replaced_interface_stay_in_the_client(void)
+{
+	static const size_t local_counts[] = {
+		[LEVEL_LIBRARY] = 0, [LEVEL_RUNTIME] = 1, [LEVEL_DRIVER] = 4};
+	for (int level = LEVEL_LIBRARY; level <= LEVEL_DRIVER; level++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.runtime.level = level;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_LIBRARY);
+		script_add(&w.scripts[0], 0, CALL_GET_DEVICE);
+		script_add(&w.scripts[0], 0, CALL_SET_DEVICE);
+		script_add(&w.scripts[0], 0, CALL_GET_LAST_ERROR);
+		script_add(&w.scripts[0], 0, CALL_MALLOC);
+		script_add(&w.scripts[0], 0, CALL_LIBRARY)->in_dispatch = true;
+		w.scripts[0].count -= level == LEVEL_LIBRARY;
+		remote_world_run(&w);
+		size_t local_count = local_counts[level] + (level != LEVEL_LIBRARY);
+		CHECK(remote_counters(w.remote).calls_count[CLASS_LOCAL] == local_count);
+		if (level != LEVEL_LIBRARY) { /* the library's own work; none inside the dispatcher */
+			CHECK_US(script_took_ps(&w, 0, 0), 0.25);
+			CHECK_US(script_took_ps(&w, 0, 5), 0);
+		}
+		remote_world_release(&w);
+	}
+}
+
+/* Ten launches and the copy of 5000 B to the device leave with the synchronise in one message. */
+static void batch_without_a_limit_leaves_with_the_call_that_waits(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 0;
+	w.runtime.batch_copies = true;
+	w.runtime.copy_to_device_call = RULE_SENT;
+	w.runtime.serialise_byte_spB = 1e-9;
+	w.runtime.launch_header_B = 30;
+	w.runtime.call_header_B = 7;
+	remote_world_build(&w);
+	for (int i = 0; i < 10; i++)
+		script_add(&w.scripts[0], 0, CALL_LAUNCH)->arguments_B = 20;
+	script_add(&w.scripts[0], 0, CALL_MEMCPY_H2D)->payload_B = 5000;
+	script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 1);
+	CHECK_NEAR(w.log[0].size_B, 100 + 12 * 7 + 10 * (20 + 30) + 5000, 1e-12);
+	CHECK_US(script_took_ps(&w, 0, 9), 0.25);
+	CHECK_US(script_took_ps(&w, 0, 10), 5.25);
+	CHECK(gpu_kernels_count(w.world.context) == 10);
+	remote_world_release(&w);
+}
+
+/* Returns the time of a copy of 1000 B in picoseconds. */
+static int64_t copy_ps(enum call_kind kind, double serialise_spB, double deserialise_spB, bool echo,
+		       double *request_B)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.runtime.serialise_byte_spB = serialise_spB;
+	w.runtime.deserialise_byte_spB = deserialise_spB;
+	w.runtime.echo_downloads = echo;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, kind)->payload_B = 1000;
+	remote_world_run(&w);
+	*request_B = w.log[0].size_B;
+	int64_t took_ps = script_took_ps(&w, 0, 0);
+	remote_world_release(&w);
+	return took_ps;
+}
+
+/* A byte costs its sender 1 ns and its receiver 2 ns. A buffer that travels to the server first costs
+ * that once more, and 1 us on the wire. */
+static void each_byte_of_a_copy_costs_its_sender_and_its_receiver(void)
+{
+	double request_B;
+	static const enum call_kind kinds[] = {CALL_MEMCPY_H2D, CALL_MEMCPY_D2H};
+	for (int i = 0; i < 2; i++) {
+		int64_t free_ps = copy_ps(kinds[i], 0, 0, false, &request_B);
+		CHECK_NEAR(request_B, kinds[i] == CALL_MEMCPY_H2D ? 1100 : 100, 1e-12);
+		int64_t paid_ps = copy_ps(kinds[i], 1e-9, 2e-9, false, &request_B);
+		CHECK_US(paid_ps - free_ps, 3);
+		int64_t echoed_ps = copy_ps(kinds[i], 1e-9, 2e-9, true, &request_B);
+		CHECK_US(echoed_ps - paid_ps, kinds[i] == CALL_MEMCPY_H2D ? 0 : 4);
+		CHECK_NEAR(request_B, 1100, 1e-12);
+	}
+}
+
+/* Bodies from 1000 B on are halved: 100 + 500 and 100 + 999. */
+static void small_bodies_are_not_compressed(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.runtime.compression_ratio = 2;
+		w.runtime.compress_from_B = 1000;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_MEMCPY_H2D)->payload_B = 999 + i;
+		remote_world_run(&w);
+		CHECK_NEAR(w.log[0].size_B, i ? 600 : 1099, 1e-12);
+		remote_world_release(&w);
+	}
+}
+
+/* A wake-up takes 4. Three threads at the server are two wake-ups, two at the client one. Threads that
+ * poll need none, and no hand-off of 3. */
+static void further_threads_are_woken_one_after_the_other(void)
+{
+	static const struct {
+		double server_count, client_count;
+		bool polls;
+		double took_us;
+	} cases[] = {{1, 1, false, 76.9}, {3, 1, false, 84.9}, {1, 2, false, 80.9}, {3, 2, true, 73.9}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.world.guest_params.thread_wake_s = 4 * US;
+		w.runtime.server_threads_count = cases[i].server_count;
+		w.runtime.client_threads_count = cases[i].client_count;
+		w.runtime.polls = cases[i].polls;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_MALLOC);
+		remote_world_run(&w);
+		CHECK_US(script_took_ps(&w, 0, 0), cases[i].took_us);
+		remote_world_release(&w);
+	}
+}
+
+/* The client knows that the event has completed until it records the event again. */
+static void completed_events_are_known_until_they_are_recorded_again(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.event_cache = true;
+	remote_world_build(&w);
+	static const enum call_kind kinds[] = {CALL_EVENT_RECORD, CALL_EVENT_SYNCHRONIZE,
+					       CALL_EVENT_QUERY, CALL_EVENT_RECORD,
+					       CALL_EVENT_QUERY};
+	for (size_t i = 0; i < 5; i++)
+		script_add(&w.scripts[0], 100, kinds[i]);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 2), 0.25);
+	CHECK(w.scripts[0].calls[2].result == CALL_OK);
+	CHECK_US(script_took_ps(&w, 0, 4), 29.9);
+	remote_world_release(&w);
+}
+
+static void ignore(void *ctx, uint64_t arg)
+{
+}
+
+/* The first client waits for a kernel of 1000. The second allocates memory meanwhile, which takes 76.9,
+ * unless the server's only thread waits for that kernel. */
+static void shared_thread_of_a_server_delays_other_clients(void)
+{
+	for (int shared = 0; shared < 2; shared++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.runtime.shared_thread = shared;
+		remote_world_build(&w);
+		remote_connect(w.remote, ignore, NULL, 0);
+		remote_world_client(&w);
+		w.scripts[1].port = remote_port(w.remote);
+		script_add(&w.scripts[0], 0, CALL_LAUNCH)->duration_s = 1000 * US;
+		script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
+		script_add(&w.scripts[1], 200, CALL_MALLOC);
+		remote_world_run(&w);
+		int64_t took_ps = script_took_ps(&w, 1, 0);
+		if (shared)
+			CHECK(took_ps > ps_from_s(800 * US) && took_ps < ps_from_s(950 * US));
+		else
+			CHECK_US(took_ps, 76.9);
+		remote_world_release(&w);
+	}
+}
+
+static void program_begins_when_its_session_is_set_up(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.runtime.session_s = 0.2;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_GET_DEVICE);
+	remote_world_run(&w);
+	CHECK_US(w.scripts[0].calls[0].issue_ps, 200000);
+	remote_world_release(&w);
+}
+
+static const struct test tests[] = {
+	TEST(calls_above_the_replaced_interface_stay_in_the_client),
+	TEST(batch_without_a_limit_leaves_with_the_call_that_waits),
+	TEST(each_byte_of_a_copy_costs_its_sender_and_its_receiver),
+	TEST(small_bodies_are_not_compressed),
+	TEST(further_threads_are_woken_one_after_the_other),
+	TEST(completed_events_are_known_until_they_are_recorded_again),
+	TEST(shared_thread_of_a_server_delays_other_clients),
+	TEST(program_begins_when_its_session_is_set_up),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
