@@ -23,7 +23,8 @@ enum { EVENT_INPUT, EVENT_CALLS = 2, EVENT_COUNT };
 /* A forward pass with input is a request: its input comes first, not that of the next step. */
 static bool is_request(const struct stack_params *stack)
 {
-	return stack->forward_only && stack->real_input;
+	return stack->forward_only && stack->real_input &&
+	       !framework_at((size_t)stack->framework)->inference;
 }
 
 static void issue_request_input(struct issuer *issuer, const struct step_spec *spec)
