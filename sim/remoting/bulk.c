@@ -85,7 +85,7 @@ void chunk_send(struct remote_call *call)
 	/* The answer may arrive before the last chunk counts as accepted. */
 	packet->waiter = packet->last && call->answered ? NULL : call;
 	double body_B = packet->payload_B + (packet->first ? call->body_B : 0);
-	packet->size_B += wire_B(call->channel->client, body_B);
+	packet->size_B += wire_B(call->channel->client, body_B, (double)call->call.compressibility);
 	channel_post(packet);
 }
 

@@ -208,6 +208,8 @@ static bool is_above(int level, enum call_kind kind)
 
 static bool is_known(struct remote_client *client, const struct cuda_call *call)
 {
+	if (call->kind == CALL_CREATE_CONTEXT)
+		return client->params->warm_context;
 	if (call->kind == CALL_GET_ATTRIBUTE)
 		return client->params->query_cache && client->attributes_known;
 	return call->kind == CALL_EVENT_QUERY && client->params->event_cache &&

@@ -210,11 +210,16 @@ static inline void packet_drop(struct packet *packet)
 	POOL_GIVE(packet, client->free_packets);
 }
 
-/* Returns the bytes of a body on the wire. */
-static inline double wire_B(const struct remote_client *client, double body_B)
+/* Returns the bytes of a body on the wire. compressibility is that of a copy's data in a runtime
+ * that compresses; 0: as the runtime states it. */
+static inline double wire_B(const struct remote_client *client, double body_B,
+			    double compressibility)
 {
-	double ratio = client->params->compression_ratio;
-	return ratio > 1 && body_B >= client->params->compress_from_B ? body_B / ratio : body_B;
+	const struct runtime_params *params = client->params;
+	double ratio = params->compression_ratio;
+	if (compressibility > 0 && (params->compress_byte_spB > 0 || ratio > 1))
+		ratio = compressibility;
+	return ratio > 1 && body_B >= params->compress_from_B ? body_B / ratio : body_B;
 }
 
 /* Returns the work of the sender, or of the receiver, for the bytes of a copy in one message. */

@@ -100,7 +100,7 @@ struct packet *channel_packet(struct channel *channel, enum packet_kind kind)
 {
 	struct packet *packet = packet_take(channel, kind);
 	packet->size_B = channel->client->params->request_header_B +
-			 wire_B(channel->client, channel->buffer_B);
+			 wire_B(channel->client, channel->buffer_B, 0);
 	packet->calls = channel->buffer;
 	channel->buffer = (struct call_list){NULL, NULL};
 	channel->buffer_count = 0;
@@ -214,7 +214,8 @@ void server_post(struct packet *packet)
 	packet->executed_count = channel->unreported_count;
 	channel->unreported_count = 0;
 	packet->size_B = channel->client->params->reply_header_B +
-			 wire_B(channel->client, packet->payload_B);
+			 wire_B(channel->client, packet->payload_B,
+				packet->call ? (double)packet->call->call.compressibility : 0);
 	const struct message message = {
 		.size_B = packet->size_B,
 		.accepted = answer_accepted,

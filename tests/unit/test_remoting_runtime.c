@@ -102,7 +102,8 @@ static void each_byte_of_a_copy_costs_its_sender_and_its_receiver(void)
 	}
 }
 
-/* Bodies from 1000 B on are halved: 100 + 500 and 100 + 999. */
+/* Bodies from 1000 B on are halved: 100 + 500 and 100 + 999. A copy whose content is known has its
+ * own ratio of 250. */
 static void small_bodies_are_not_compressed(void)
 {
 	for (int i = 0; i < 2; i++) {
@@ -112,8 +113,12 @@ static void small_bodies_are_not_compressed(void)
 		w.runtime.compress_from_B = 1000;
 		remote_world_build(&w);
 		script_add(&w.scripts[0], 0, CALL_MEMCPY_H2D)->payload_B = 999 + i;
+		struct cuda_call *zeros = script_add(&w.scripts[0], 0, CALL_MEMCPY_H2D);
+		zeros->payload_B = 1000;
+		zeros->compressibility = 250;
 		remote_world_run(&w);
 		CHECK_NEAR(w.log[0].size_B, i ? 600 : 1099, 1e-12);
+		CHECK_NEAR(w.log[2].size_B, 104, 1e-12); /* log[1] is the answer */
 		remote_world_release(&w);
 	}
 }
@@ -191,6 +196,22 @@ static void shared_thread_of_a_server_delays_other_clients(void)
 	}
 }
 
+/* A context takes 200,000 to create. A server that has one answers in the client, after 0.25. */
+static void warm_server_saves_the_creation_of_a_context(void)
+{
+	for (int warm = 0; warm < 2; warm++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.world.driver_params.context_s = 0.2;
+		w.runtime.warm_context = warm;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_CREATE_CONTEXT);
+		remote_world_run(&w);
+		CHECK_US(script_took_ps(&w, 0, 0), warm ? 0.25 : 200026.9);
+		remote_world_release(&w);
+	}
+}
+
 static void program_begins_when_its_session_is_set_up(void)
 {
 	struct remote_world w;
@@ -211,6 +232,7 @@ static const struct test tests[] = {
 	TEST(further_threads_are_woken_one_after_the_other),
 	TEST(completed_events_are_known_until_they_are_recorded_again),
 	TEST(shared_thread_of_a_server_delays_other_clients),
+	TEST(warm_server_saves_the_creation_of_a_context),
 	TEST(program_begins_when_its_session_is_set_up),
 };
 
