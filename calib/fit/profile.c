@@ -84,7 +84,7 @@ static const char *systems_of(struct arena *arena, const struct fit_result *resu
 }
 
 /* A stage of single kernels has hundreds of rows. */
-enum { LABELS_MOST = 40 };
+enum { LABELS_MOST = 3 };
 
 static void write_stage(FILE *out, struct arena *arena, const struct fit_result *result,
 			const struct fit_stage_result *stage, const char *profile, bool *first)
