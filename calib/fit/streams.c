@@ -212,6 +212,10 @@ static void set_all(struct predicting *p)
 	set(p, "case.transport=tcp");
 	/* the forwarder sends the whole payload before it copies it */
 	set(p, "runtime.pipelined=false");
+	/* it has one thread, and its costs of a byte are in those of arguments and sockets */
+	set(p, "runtime.handoff=0 s");
+	set(p, "runtime.unmarshal=1 us");
+	set(p, "runtime.deserialise_byte=0 s/B");
 	set(p, "runtime.chunk=512 MiB");
 	set(p, "case.program=client");
 	set(p, "case.server=server");

@@ -113,6 +113,7 @@ struct remote_client *remote_client_new(const struct remote_spec *spec)
 	classes_init(client);
 	client->woken = !spec->params->polls && spec->transport->wakes &&
 			spec->transport->wakes(spec->transport_params);
+	client->serialises = !spec->transport->direct;
 	client->arena = spec->arena;
 	client->engine = spec->engine;
 	client->timeout_ps = ps_from_s(spec->params->call_timeout_s);
@@ -393,8 +394,8 @@ static void call_measure(struct remote_call *call)
 	call->bulk_B = batched || (is_download(call) && params->echo_downloads) ? payload_B : 0;
 	call->body_B = head_B + call->bulk_B;
 	double first_B = is_upload(call) ? fmin(payload_B, params->chunk_B) : call->bulk_B;
-	call->work_s =
-		params->intercept_s + params->marshal_byte_spB * head_B + pack_s(params, first_B);
+	call->work_s = params->intercept_s + params->marshal_byte_spB * head_B +
+		       pack_s(call->channel->client, first_B);
 	if (head_B >= params->compress_from_B)
 		call->work_s += params->compress_byte_spB * head_B;
 	if (call->class != CLASS_ASYNC || params->batch_count == 1)

@@ -159,6 +159,7 @@ struct remote_client {
 	bool failed;
 	bool attributes_known;
 	bool woken;         /* a message wakes a sleeping thread of the server */
+	bool serialises;    /* copies pass buffers of the runtime */
 	int64_t timeout_ps; /* time limit of a call; 0: none */
 	struct remote_call *timed_first, *timed_last;
 	bool timeout_due; /* the timer is running, at most until the first call's timeout */
@@ -222,18 +223,20 @@ static inline double wire_B(const struct remote_client *client, double body_B,
 	return ratio > 1 && body_B >= params->compress_from_B ? body_B / ratio : body_B;
 }
 
-/* Returns the work of the sender, or of the receiver, for the bytes of a copy in one message. */
-static inline double pack_s(const struct runtime_params *params, double bulk_B)
+/* Returns the work of the sender, or of the receiver, for the bytes of a copy in one message. An
+ * adapter that reads and writes memory itself needs no serialisation. */
+static inline double pack_s(const struct remote_client *client, double bulk_B)
 {
-	bool compresses = bulk_B >= params->compress_from_B;
-	return bulk_B * (params->serialise_byte_spB + (compresses ? params->compress_byte_spB : 0));
+	const struct runtime_params *params = client->params;
+	return bulk_B * ((client->serialises ? params->serialise_byte_spB : 0) +
+			 (bulk_B >= params->compress_from_B ? params->compress_byte_spB : 0));
 }
 
-static inline double unpack_s(const struct runtime_params *params, double bulk_B)
+static inline double unpack_s(const struct remote_client *client, double bulk_B)
 {
-	bool compressed = bulk_B >= params->compress_from_B;
-	return bulk_B *
-	       (params->deserialise_byte_spB + (compressed ? params->decompress_byte_spB : 0));
+	const struct runtime_params *params = client->params;
+	return bulk_B * ((client->serialises ? params->deserialise_byte_spB : 0) +
+			 (bulk_B >= params->compress_from_B ? params->decompress_byte_spB : 0));
 }
 
 /* ---- wire.c ---- */

@@ -24,7 +24,7 @@ static const struct recording *read(const struct command *command, struct diag *
 	size_t size_B;
 	if (ends_in(path, ".jsonl"))
 		return recording_read(command->arena, diag, path);
-	struct imported imported;
+	struct imported imported = {0};
 	if (!import_log.files(command->arena, diag, &path, 1, &imported))
 		return NULL;
 	char *text;

@@ -5,7 +5,7 @@
 set -u
 # shellcheck source=tests/check.sh
 . "${0%/*}/../check.sh"
-cd "$folder" || exit 2
+cd "$check_folder" || exit 2
 
 # A step of 2 ms of host work, three answered calls of 1 ms on the host of the driver, and two launches that take no time
 # locally: 5 ms. Each call moves 1,000 B, at 1 Mb/s for 8 ms.

@@ -6,7 +6,7 @@ set -u
 # shellcheck source=tests/check.sh
 . "${0%/*}/../check.sh"
 root=$PWD
-cd "$folder" || exit 2
+cd "$check_folder" || exit 2
 
 mkdir calls
 cp "$root/calib/measured/calls/programs.txt" calls
