@@ -312,9 +312,9 @@ void systems_errors(const struct left_out *left, const char *without,
 	double squares = 0;
 	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
 		errors->of[k][DISTANCE_SAME_SYSTEM] = (struct distance_error){.error = same[k]};
-		squares += pow(same[k].ratio, 2);
+		squares += k == CASE_FORWARDED ? 0 : pow(same[k].ratio, 2);
 	}
-	errors->common[DISTANCE_SAME_SYSTEM] = fmax(sqrt(squares / CASE_KIND_COUNT), LEAST);
+	errors->common[DISTANCE_SAME_SYSTEM] = fmax(sqrt(squares / (CASE_KIND_COUNT - 1)), LEAST);
 	for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++) {
 		struct pool pool = {left, without, d, CASE_KIND_COUNT, same[CASE_LOCAL]};
 		size_t systems, rows;

@@ -37,7 +37,7 @@ static const struct param_row driver_rows[] = {
 		     "time to launch a CUDA graph, without its nodes",
 		     "github.com/ahrefs/ocannl, issue 488: 15 us and 0.58 us for each node"),
 	COST_SOURCED(struct driver_params, graph_node_s, QUANTITY_TIME, 0, 1, "0.58 us",
-		     "time to launch a CUDA graph, for each of its kernels",
+		     "time for each kernel of a CUDA graph when the graph is launched",
 		     "the same issue; 0.91 and 0.98 us in vLLM and SGLang with two GPUs "
 		     "(github.com/sgl-project/sglang, issue 29960)"),
 	DRIVER_ROW(sync_wake_s, "1.5 us",

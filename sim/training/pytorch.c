@@ -23,8 +23,7 @@ enum { EVENT_INPUT, EVENT_CALLS = 2, EVENT_COUNT };
 /* A forward pass with input is a request: its input comes first, not that of the next step. */
 static bool is_request(const struct stack_params *stack)
 {
-	return stack->forward_only && stack->real_input &&
-	       !framework_at((size_t)stack->framework)->inference;
+	return stack->forward_only && stack->real_input;
 }
 
 static void issue_request_input(struct issuer *issuer, const struct step_spec *spec)

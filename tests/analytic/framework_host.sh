@@ -60,8 +60,8 @@ tiny --stack tf-1.15-ngc-amp --set stack.forward_only=true
 takes 51
 verdict 'framework_host.other_threads_of_tensorflow_cast_the_weights'
 
-# ONNX Runtime has seven nodes here: two convolutions, of which one adds the other branch, an average, a product
-# with bias, a ReLU, a product with bias, and the loss. Batch norm is in the weights of the convolutions.
+# ONNX Runtime has six nodes here: two convolutions, of which one adds the other branch, an average, a product
+# with bias, a ReLU, and a product with bias. Its outputs need no loss. Batch norm is in the weights of the convolutions.
 cat > "$scratch.cfg" <<'EOF'
 network = {
 	name = "small"; source = "made up"; image = 8; channels = 4; classes = 3;
@@ -78,17 +78,17 @@ network = {
 };
 EOF
 tiny --stack onnxruntime
-takes 71
+takes 61
 # PyTorch also has two batch norms, two ReLUs, an addition and two biases.
 tiny --stack pytorch --set stack.forward_only=true
 takes 141
 # A convolution adds only what has a ReLU behind it.
 sed 's/op = "add"; relu = true;/op = "add";/' "$scratch.cfg" >"$scratch.linear" && mv "$scratch.linear" "$scratch.cfg"
 tiny --stack onnxruntime
-takes 81
+takes 71
 sed 's/op = "add";/op = "add"; relu = true;/' "$scratch.cfg" >"$scratch.relu"
 # Tokens have an embedding, one product of query, key and value, attention, and the product of its output. An addition with its
-# norm follows, then two products with a GELU between them, the logits, and two operators of the loss.
+# norm follows, then two products with a GELU between them, and the logits.
 cat > "$scratch.cfg" <<'EOF'
 network = {
 	name = "block"; source = "made up"; sequence = 8; vocabulary = 16;
@@ -104,7 +104,7 @@ network = {
 };
 EOF
 tiny --stack onnxruntime
-takes 111
+takes 91
 cp "$scratch.out" "$scratch.rates"
 mv "$scratch.relu" "$scratch.cfg"
 verdict 'framework_host.a_run_of_onnx_runtime_takes_the_time_of_its_nodes'
@@ -117,16 +117,16 @@ sed 's/"[^"]*"/text/g' "$scratch.rates" | awk -F, '
 	END { exit !(flop > 49151 && flop < 49153) }' || complain "a forward pass has other flop: $(cat "$scratch.rates")"
 verdict 'framework_host.the_flop_of_a_forward_pass_are_a_third'
 
-# Launches of 10 ms count the kernels. The loss has six; in fp32 no kernel transposes images.
+# Launches of 10 ms count the kernels, one for each node; in fp32 no kernel transposes images.
 tiny --stack onnxruntime --set stack.tf32=none --set stack.dispatch='0 us' --set 'driver.launch=10 ms'
-takes 121
+takes 61
 verdict 'framework_host.batch_norm_and_relu_of_a_session_launch_no_kernels'
 
-# A Run copies its batch in and its output back, 6 us of host time each; with IO binding it does not.
+# A Run copies its batch in and its output back. With the batch on the GPU, only its output is copied.
 tiny --stack onnxruntime --set 'driver.copy=7 ms'
-takes 85
+takes 75
 tiny --stack onnxruntime --set 'driver.copy=7 ms' --set stack.real_input=false
-takes 71
+takes 68
 verdict 'framework_host.a_run_contains_the_copies_of_its_input_and_output'
 
 # A step takes the time of the host up to some batch, and then that of the GPU.

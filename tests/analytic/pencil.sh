@@ -25,7 +25,7 @@ cat >rows.cfg <<END
 dataset = { name = "rows"; title = "Rows"; source = "a test"; table = "rows.tsv";
 	value = "ms"; quantity = "time"; value_unit = "ms"; native = "local"; role_column = "role"; label = ["net"]; group = "role";
 	pencil = { round_trip = "ping"; answered = "1 ms"; sent = "0.5 ms"; byte = "1 us/B"; };
-	settings = ["case.topology=lan-pair", "case.calls=$folder/calls.jsonl", "case.runtime=asynchronous", "case.transport=tcp",
+	settings = ["case.topology=lan-pair", "case.calls=$check_folder/calls.jsonl", "case.runtime=asynchronous", "case.transport=tcp",
 		"case.program=client", "case.server=server", "link.wire.latency=1 ms", "link.wire.bandwidth=1 Mbit/s",
 		"calls.arguments=1000 B", "runtime.request_header=0 B", "runtime.reply_header=0 B",
 		"driver.launch=0 s", "gpu.*.kernel_floor=0 s", "gpu.*.kernel_gap=0 s", "gpu.*.launch_latency=0 s"]; };

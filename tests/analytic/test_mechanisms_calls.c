@@ -173,12 +173,15 @@ static void fewer_polls_shorten_steps_that_synchronise(void)
  * A step has 708 launches, of which libraries make 269. One more cudaGetDevice for each launch
  * costs the synchronous runtime 708 slots of an answered call. One more cudaGetLastError for each
  * of the other 439 costs as much wherever it is answered. The shipped asynchronous and batched
- * runtimes answer it at the client, so there it is free. synchronous: all 10,500 calls of the step
- * wait, 5 % is left for the executor's own work asynchronous: 1.8 x 439 calls wait
- * (cudaGetLastError); without them 2,631 calls are sent, 708 launches, 1,871 library calls and 52
- * memsets, in at most 6 us each batched: the same calls wait, but the others of a launch travel
- * with them cudaGetDevice is answered by the client in the latter two, and its cost is that of an
- * intercept.
+ * runtimes answer it at the client, so there it is free.
+ *
+ * synchronous: all 10,500 calls of the step wait; 5 % is left for the executor's own work.
+ *
+ * asynchronous: 1.8 x 439 calls wait (cudaGetLastError). Without them 2,631 calls are sent, 708
+ * launches, 1,871 library calls and 52 memsets, in at most 6 us each.
+ *
+ * batched: the same calls wait, and their slots hide what a batch saves. cudaGetDevice is answered
+ * by the client in the latter two, and its cost is that of an intercept.
  */
 static void remote_pytorch_takes_as_long_as_the_calls_that_wait(void)
 {
@@ -208,7 +211,8 @@ static void remote_pytorch_takes_as_long_as_the_calls_that_wait(void)
 	CHECK(STEP_S(pytorch, asynchronous, more_errors) - unanswered_s < launches * 1e-6);
 	CHECK_NEAR(sent_s - unanswered_s, 1.8 * own * slot_s, 0.1);
 	CHECK(unanswered_s < sent * 6e-6);
-	CHECK(batched_s < 0.95 * sent_s && sent_s < 0.15 * all.step_s);
+	CHECK_NEAR(batched_s, sent_s, 0.02);
+	CHECK(sent_s < 0.15 * all.step_s);
 	CHECK(STEP_S(pytorch, asynchronous, more_devices) < unanswered_s + launches * 1e-6);
 }
 

@@ -14,6 +14,7 @@
 static const struct settings forwarded = {
 	{"case.topology=vm-p100-vmxnet3", "case.model=resnet50", "case.stack=tf-1.13-2019",
 	 "stack.real_input=true", "case.runtime=asynchronous", "case.transport=tcp",
+	 "runtime.handoff=0 s", "runtime.unmarshal=1 us", "runtime.deserialise_byte=0 s/B",
 	 "case.program=client", "case.server=server", "gpu.*.memory_efficiency=0.8"}};
 static const struct settings local = {{"case.topology=vm-p100-vmxnet3", "case.model=resnet50",
 				       "case.stack=tf-1.13-2019", "stack.real_input=true",

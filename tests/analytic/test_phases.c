@@ -10,7 +10,8 @@ static struct arena *arena;
 
 static const struct settings two_on_one = {
 	{"case.stack=tf-1.12", "case.topology=gpu-pool", "case.runtime=asynchronous",
-	 "case.program=spread", "case.gpu=gpu1", "stack.real_input=true", "case.copies=2"}};
+	 "case.program=spread", "case.gpu=gpu1", "stack.real_input=true", "case.copies=2",
+	 "runtime.handoff=0 s", "runtime.unmarshal=1 us", "runtime.deserialise_byte=0 s/B"}};
 
 /* more: an additional setting. */
 static struct point run(uint64_t seed, const char *more)

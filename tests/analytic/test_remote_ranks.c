@@ -240,6 +240,7 @@ static double step_in_own_guest(const char *gpus, const char *programs)
 		{"case.stack=pytorch-bf16-adamw", {"test", 1}},
 		{"case.exchange=ddp", {"test", 1}},
 		{"case.runtime=synchronous", {"test", 1}},
+		{"runtime.unmarshal=1 us", {"test", 1}},
 		{"case.transport=shm", {"test", 1}},
 		{"stack.dispatch=5 us", {"test", 1}},
 		{"stack.autograd=1", {"test", 1}},

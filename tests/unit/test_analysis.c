@@ -77,7 +77,7 @@ static void errors_name_the_place_that_the_caller_gave(void)
 
 static void sensitivity_takes_the_main_number_where_none_is_named(void)
 {
-	static const char *const key = "guest.*.receive";
+	static const char *const key = "runtime.handoff";
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct sensitivity_request request = {
@@ -87,7 +87,7 @@ static void sensitivity_takes_the_main_number_where_none_is_named(void)
 	if (CHECK(found && diag_count(diag) == 0)) {
 		CHECK_TEXT(found->reported->name, "ratio");
 		CHECK(found->swing_count == 1 && found->vary_ratio == 0.5);
-		/* a longer time to receive messages lowers the ratio */
+		/* a longer hand-off of answered calls lowers the ratio */
 		CHECK(found->swings[0].high.number.value < found->swings[0].low.number.value);
 		CHECK(told == 2);
 	}
