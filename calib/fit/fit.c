@@ -298,11 +298,13 @@ static void add_rows(struct fitting *f, const struct dataset_row *rows, size_t c
 static void read_rows(struct fitting *f, const struct cfg_node *stage)
 {
 	/* Profiles are results of fits, so fits do not use them. A stage does not see what an
-	 * earlier fit wrote into its profiles, either. */
+	 * earlier fit wrote into its profiles, or into those of the stages before, either. */
 	const char *without = "case.gpu_profiles_without=";
 	for (size_t i = 0; i < f->stage->profile_count; i++)
 		without = arena_printf(f->arena, "%s%s%s", without, i ? " " : "",
 				       f->stage->profiles[i]);
+	for (size_t i = 0; i < f->result->profile_count; i++)
+		without = arena_printf(f->arena, "%s %s", without, f->result->profiles[i]);
 	const struct setting settings[] = {{"case.profile=", {"fit", 0}}, {without, {"fit", 0}}};
 	f->row_count = 0;
 	const struct dataset *dataset = dataset_read(f->arena, f->diag, f->data_root,
