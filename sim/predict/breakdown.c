@@ -117,7 +117,8 @@ static size_t counted_kind(const struct cuda_call *call)
 }
 
 /* Counts the calls of a step by kind, without marks and without kernels of a graph. */
-static void count_calls(const struct program *program, struct prediction *prediction)
+static void count_calls(struct arena *arena, const struct program *program,
+			struct prediction *prediction)
 {
 	double counts[CALL_KIND_COUNT + 1] = {0};
 	for (size_t i = 0; program && i < program->thread_count; i++)
@@ -127,12 +128,15 @@ static void count_calls(const struct program *program, struct prediction *predic
 			    !item->call.in_graph)
 				counts[counted_kind(&item->call)] += 1 + item->call.repeats;
 		}
+	struct breakdown_part *calls =
+		ARENA_ARRAY(arena, CALL_KIND_COUNT + 1, struct breakdown_part);
 	for (size_t kind = 0; kind <= CALL_KIND_COUNT; kind++)
-		if (counts[kind] > 0 && prediction->call_kind_count < BREAKDOWN_MAX)
-			prediction->calls[prediction->call_kind_count++] = (struct breakdown_part){
+		if (counts[kind] > 0)
+			calls[prediction->call_kind_count++] = (struct breakdown_part){
 				kind < CALL_KIND_COUNT ? call_kind_name((enum call_kind)kind)
 						       : "by libraries",
 				counts[kind]};
+	prediction->calls = calls;
 }
 
 static int by_wait(const void *a, const void *b)
@@ -197,7 +201,7 @@ static void summarize_programs(struct arena *arena, const struct world_outcome *
 		put_calls(arena, run, step_time_of(run).span, prediction);
 	prediction->calls_count = last->calls_count;
 	prediction->polls_count = last->polls_count;
-	count_calls(run->program, prediction);
+	count_calls(arena, run->program, prediction);
 	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;
 }
 

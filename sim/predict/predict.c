@@ -250,6 +250,24 @@ static const char *const wait_names[] = {
 	[WAIT_SHARED] = WAIT_NAME_SHARED,
 };
 
+/* Sets the phases of a job, and the waits of a step. */
+static void summarize_waits(struct arena *arena, const struct point *point, struct prediction *p)
+{
+	struct breakdown_part *phases =
+		ARENA_ARRAY(arena, point->phase_count, struct breakdown_part);
+	for (size_t i = 0; i < point->phase_count; i++)
+		phases[i] = point->phases[i];
+	p->phases = phases;
+	p->phase_count = point->phase_count;
+	struct breakdown_part *waits = ARENA_ARRAY(arena, WAIT_COUNT, struct breakdown_part);
+	for (size_t i = 0; i < WAIT_COUNT && !point->failed; i++)
+		if (point->outcome.waits_s[i] > 0)
+			waits[p->wait_count++] = (struct breakdown_part){
+				wait_names[i], point->outcome.waits_s[i] * point->step_s /
+						       point->outcome.window_s};
+	p->waits = waits;
+}
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
@@ -270,14 +288,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->ratio = INTERVAL(draws, point->ratio, -1, ratio);
 	p->gpu_utilization = INTERVAL(draws, point->gpu_utilization, -1, gpu_utilization);
 	p->elapsed_s = INTERVAL(draws, point->elapsed_s, -1, elapsed_s);
-	for (size_t i = 0; i < point->phase_count; i++)
-		p->phases[p->phase_count++] =
-			(struct breakdown_part){point->phases[i].name, point->phases[i].seconds};
-	for (size_t i = 0; i < WAIT_COUNT && !point->failed; i++)
-		if (point->outcome.waits_s[i] > 0)
-			p->waits[p->wait_count++] = (struct breakdown_part){
-				wait_names[i], point->outcome.waits_s[i] * point->step_s /
-						       point->outcome.window_s};
+	summarize_waits(arena, point, p);
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;

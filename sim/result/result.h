@@ -152,10 +152,10 @@ struct prediction {
 	double memory_B;            /* largest GPU memory of a rank of a plan; NaN: no plan */
 	double memory_lacking_B;   /* by which memory_B exceeds the GPU's (plan.anyway); NaN: not */
 	struct estimate elapsed_s; /* time from launch to end of the job that ends last */
-	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
+	const struct breakdown_part *phases; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
 	/* waits in a step, summed over everything that waits (docs/models/monotone.md) */
-	struct breakdown_part waits[BREAKDOWN_MAX];
+	const struct breakdown_part *waits;
 	size_t wait_count;
 	double collectives_count; /* collectives of a step; NaN: none */
 	double communication_s;   /* time of a step in which a collective is in progress, hidden
@@ -198,7 +198,7 @@ struct prediction {
 	uint64_t calls_count, polls_count; /* per step */
 	/* calls of a step of the first job's first rank by kind; launches that libraries make are a
 	 * kind of their own */
-	struct breakdown_part calls[BREAKDOWN_MAX];
+	const struct breakdown_part *calls;
 	size_t call_kind_count;
 	double retransmission_timeouts; /* per step */
 	double connect_s;

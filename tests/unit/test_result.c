@@ -181,8 +181,9 @@ static struct prediction sample_job(bool collective)
 	p.speedup = collective ? p.ratio : (struct estimate){7.2, 6.4, 8};
 	p.training_s = collective ? p.ratio : (struct estimate){7200, 7000, 7500};
 	p.elapsed_s = p.training_s;
-	if (!collective)
-		p.phases[p.phase_count++] = (struct breakdown_part){"steps", 7200};
+	static const struct breakdown_part steps = {"steps", 7200};
+	p.phases = &steps;
+	p.phase_count = !collective;
 	p.communication_s = collective ? NAN : 0.25;
 	p.collective = collective ? "all_reduce, 1 MiB" : NULL;
 	p.choice = "ring, LL128, 24 channels";
