@@ -87,15 +87,19 @@ static inline double part_grown_s(const struct prediction *plain, const struct p
 	return prediction_part_s(better, part) - prediction_part_s(plain, part);
 }
 
-/* Returns true if the requests of a model server wait longer for a place in a batch, or share their
- * kernels with more requests. Nothing else changes the kernels of a request. */
+/* Returns true if the requests of a model server are batched otherwise: they wait longer for a
+ * place in a batch, share their kernels with more requests, or are in more iterations with calls.
+ * Nothing else changes the kernels of a request. */
 static inline bool batches_otherwise(const struct prediction *plain,
 				     const struct prediction *better, double more_s)
 {
 	double least_s = EXPLAINED_RATIO * more_s;
-	return part_grown_s(plain, better, PART_QUEUE) >= least_s ||
-	       (prediction_part_s(better, PART_QUEUE) > 0 &&
-		part_grown_s(plain, better, PART_KERNEL) >= least_s);
+	double queue_s = part_grown_s(plain, better, PART_QUEUE);
+	double kernel_s = part_grown_s(plain, better, PART_KERNEL);
+	double calls_s = part_grown_s(plain, better, PART_NETWORK);
+	return queue_s >= least_s ||
+	       (prediction_part_s(better, PART_QUEUE) > 0 && kernel_s >= least_s) ||
+	       (queue_s > 0 && queue_s + kernel_s + calls_s >= least_s);
 }
 
 static inline struct slower slower_than(const struct prediction *plain,
