@@ -345,13 +345,13 @@ static struct estimate rate_of(const struct link_way *way, const struct link_way
 
 static void write_way(struct link_fit *f, bool back)
 {
+	static const char own_limit[] = "no standard's and not explained by losses, so a limit of "
+					"its own (a virtual switch, a "
+					"shaper, a host)";
 	static const char *const whys[] = {
 		"", "that of a standard, so its loss is not identified",
 		"below the line's rate, so a loss at which farwire's TCP has this goodput",
-		"the window over the round trip, so the line's rate is only assumed",
-		"no standard's and not explained by losses, so a limit of its own (a virtual "
-		"switch, "
-		"a shaper, a host)"};
+		"the window over the round trip, so the line's rate is only assumed", own_limit};
 	struct link_way *way = &f->ways[back], *other = &f->ways[!back];
 	const char *prefix = back ? "reverse_" : "";
 	if (way->samples.count == 0)
