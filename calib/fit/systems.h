@@ -16,10 +16,11 @@
  *      the median of the system's rows counts as twice the median. Such rows have a cause of their
  *      own, for example a network that loses packets.
  *   3  The common error of a distance: with this sigma for all kinds but forwarding, the sum of z
- *      over the systems is their number. One more system of the next smaller distance's size
- * counts, in case there is no other. 4  The error of a kind at a distance: the same, with
- * PRIOR_SYSTEMS more systems of the common size. Student's t has as many degrees of freedom as
- * there are systems then. An error is at least that of a smaller distance. */
+ *      over the systems is their number. One more system with the error of the next smaller
+ *      distance is counted, because there may be no other.
+ *   4  The error of a kind at a distance: the same, with PRIOR_SYSTEMS more systems of the common
+ *      size. Student's t has as many degrees of freedom as there are systems then. An error is at
+ *      least that of a smaller distance. */
 #pragma once
 
 #include "sim/analysis/dataset.h"

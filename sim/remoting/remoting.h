@@ -121,7 +121,7 @@ struct forwarded_step {
 	double sent_count;     /* other calls that are sent */
 	double moved_B;        /* payload of all messages in both directions */
 	double round_trip_s;   /* latencies of the links there and back, without hosts */
-	double byte_spB;       /* of the slowest link; 0: there is no link */
+	double byte_spB;       /* of the slowest link; 0 without a link */
 };
 /* Returns what a step forwarded that began with the counters `from` and ended with `to`. */
 struct forwarded_step remote_step(const struct remote_client *client,

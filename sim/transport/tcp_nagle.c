@@ -10,7 +10,7 @@
  * it does so when its program has emptied the socket (tcp.c, tcp_cleanup_rbuf). But an end that has
  * answered within delayed_ack is interactive: it expects to answer again, and waits to send the
  * acknowledgement with the answer (tcp_output.c, tcp_event_data_sent). After delayed_ack the
- * acknowledgement leaves without an answer, and the end is no longer interactive (tcp_timer.c,
+ * acknowledgement leaves without an answer, and the end stops being interactive (tcp_timer.c,
  * tcp_delack_timer_handler). So the sequence write, write, read stalls.
  */
 #include "sim/transport/tcp.h"

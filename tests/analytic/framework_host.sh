@@ -60,8 +60,9 @@ tiny --stack tf-1.15-ngc-amp --set stack.forward_only=true
 takes 51
 verdict 'framework_host.other_threads_of_tensorflow_cast_the_weights'
 
-# ONNX Runtime has six nodes here: two convolutions, of which one adds the other branch, an average, a product
-# with bias, a ReLU, and a product with bias. Its outputs need no loss. Batch norm is in the weights of the convolutions.
+# ONNX Runtime has six nodes here: two convolutions, an average, a product with bias, a ReLU, and a product with
+# bias. The second convolution adds the other branch. The outputs need no loss. Batch norm is in the
+# weights of the convolutions.
 cat > "$scratch.cfg" <<'EOF'
 network = {
 	name = "small"; source = "made up"; image = 8; channels = 4; classes = 3;
