@@ -276,7 +276,8 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 				   const struct prediction *reference)
 {
 	if (row->measure == MEASURE_GAIN)
-		return p->ok && reference->ok ? draws_quotient(p, reference) : ESTIMATE_NONE;
+		return p->ok && reference->ok ? draws_quotient(p, reference).estimate
+					      : ESTIMATE_NONE;
 	const struct evaluation_place *place = &places[row->measure];
 	const char *record = client ? (const void *)client : (const void *)p;
 	size_t offset = client ? place->of_job : place->of_prediction;

@@ -58,13 +58,35 @@ static void keep_broken(struct draws_run *d, const char *broken, struct draw_ans
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Returns the standard deviation that the error of the added time causes in a time of which it is
- * this share, together with the error of the rest. */
+/* Returns the standard deviation that the errors of both parts cause in a time of which the added
+ * part is this share. */
 static struct model_error error_of_share(const struct scenario *scenario, double share)
 {
-	struct model_error added = scenario->added_error;
-	added.ratio *= fabs(share);
-	return added.ratio > 0 ? model_error_sum(scenario->error, added) : scenario->error;
+	struct model_error added = scenario->errors[PART_OWN];
+	if (scenario_kind(scenario) == CASE_FORWARDED)
+		added.ratio *= fabs(share);
+	return model_error_sum(scenario->errors[PART_ONE_GPU], added);
+}
+
+/* Sets the errors of a case whose throughput has this ratio to that of one local GPU. */
+static void set_errors(struct draws *draws, const struct scenario *scenario, double ratio)
+{
+	const struct model_error *errors = scenario->errors;
+	enum case_kind kind = scenario_kind(scenario);
+	double shares[CASE_PART_COUNT] = {1, 1};
+	draws->error = errors[PART_ONE_GPU];
+	if (kind == CASE_FORWARDED) {
+		draws->added_error = errors[PART_OWN];
+		shares[PART_ONE_GPU] = fmin(ratio, 1);
+		shares[PART_OWN] = fabs(1 - ratio);
+	} else {
+		draws->error = model_error_sum(errors[PART_ONE_GPU], errors[PART_OWN]);
+		draws->ratio_error = errors[PART_OWN];
+	}
+	for (enum case_part i = 0; i < CASE_PART_COUNT; i++)
+		draws->errors[i] =
+			(struct error_part){errors[i].ratio, errors[i].freedom_count, shares[i],
+					    i == PART_ONE_GPU ? scenario->one_gpu_hash : 0};
 }
 
 /* Returns the share of forwarding in the time of a model server's iterations. */
@@ -146,6 +168,71 @@ static void add_settings(struct arena *arena, struct draws_run *d, const struct 
 	arena_free(scratch);
 }
 
+/* ---- what the width consists of ---- */
+
+/* Returns the square of the correlation between an unknown's normal scores and the values. */
+static double explained(const struct draws_run *d, size_t unknown, const double *values,
+			double mean)
+{
+	double sum = 0, squares = 0, all = 0;
+	for (size_t i = 0; i < d->draws->count; i++) {
+		double score = num_normal_quantile(d->points[i * d->unknowns.count + unknown]);
+		sum += score * (values[i] - mean);
+		squares += score * score;
+		all += pow(values[i] - mean, 2);
+	}
+	return squares * all > 0 ? sum * sum / (squares * all) : 0;
+}
+
+/* Returns the variance of the logarithm of the throughput that the model error causes. Student's
+ * distribution with few degrees of freedom counts as one with four. */
+static double error_variance(const struct draws *draws)
+{
+	double variance = 0;
+	for (size_t i = 0; i < ERROR_PARTS; i++) {
+		const struct error_part *e = &draws->errors[i];
+		double freedom = fmax(e->freedom_count, 4);
+		variance += pow(e->ratio * e->share, 2) *
+			    (e->freedom_count > 0 ? freedom / (freedom - 2) : 1);
+	}
+	return variance;
+}
+
+static const char *width_words(struct arena *arena, const struct draws_run *d)
+{
+	/* With fewer draws, or a smaller square of a correlation, chance may name the parameter: of
+	 * 50 unrelated ones the largest square in 24 draws is 0.3 on average. */
+	enum { DRAWS_LEAST = 16 };
+	const double least = 0.4;
+	const struct draws *draws = d->draws;
+	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
+	double mean = 0, variance = 0, largest = 0;
+	size_t main = 0;
+	if (draws->count < DRAWS_LEAST || draws->failed_count > 0)
+		return NULL;
+	for (size_t i = 0; i < draws->count; i++) {
+		values[i] = log(draws->answers[i].all.throughput);
+		mean += values[i] / (double)draws->count;
+	}
+	for (size_t i = 0; i < draws->count; i++)
+		variance += pow(values[i] - mean, 2) / (double)(draws->count - 1);
+	for (size_t k = 0; k < d->unknowns.count; k++) {
+		double share = explained(d, k, values, mean);
+		main = share > largest ? k : main;
+		largest = fmax(largest, share);
+	}
+	double error = error_variance(draws), all = error + variance;
+	if (!(all > 0))
+		return NULL;
+	const char *path = largest < least ? NULL : d->unknowns.items[main].params[0]->path;
+	const char *narrow = error > variance ? "a measured step of this system" : path;
+	return arena_printf(arena,
+			    "%.0f %% of its variance is model error, and %.0f %% comes from "
+			    "uncertain parameters%s%s; %s would narrow it most",
+			    100 * error / all, 100 * variance / all, path ? ", above all " : "",
+			    path ? path : "", narrow ? narrow : "no single measurement");
+}
+
 struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point)
@@ -165,16 +252,10 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		d.request.calls = recorded->calls;
 	if (options->draw_setting_count)
 		add_settings(arena, &d, point);
-	if (scenario->style == JOBS_SERVING) {
+	if (scenario->style == JOBS_SERVING)
 		d.forwarding_share = forwarding_share(&point->serving);
-	} else {
-		draws.error = scenario->error;
-		draws.added_error = scenario->added_error;
-		draws.throughput_error = error_of_share(scenario, 1 - point->ratio);
-	}
-	/* the ratio of a program on its own local GPU is 1 by definition */
-	if (scenario_kind(scenario) != CASE_LOCAL)
-		draws.ratio_error = scenario->ratio_error;
+	else
+		set_errors(&draws, scenario, point->ratio);
 	draws.answers = ARENA_ARRAY(arena, draws.count + 1, struct draw_answers);
 	for (size_t i = 0; i < draws.count; i++) {
 		draws.answers[i] = (struct draw_answers){.all = failed, .failed = true};
@@ -188,6 +269,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	pthread_mutex_destroy(&d.lock);
 	for (size_t i = 0; i < draws.count; i++)
 		draws.failed_count += draws.answers[i].failed;
+	if (scenario->style != JOBS_SERVING)
+		draws.width = width_words(arena, &d);
 	for (size_t i = draws.count; i-- > 0;)
 		draws.broken = draws.answers[i].broken ? draws.answers[i].broken : draws.broken;
 	return draws;
@@ -216,14 +299,18 @@ struct mixture {
 	struct model_error error;
 };
 
+/* Returns the share of the distribution below this logarithm. A draw at the place itself counts
+ * half. */
 static double share_below(const struct mixture *m, double logarithm)
 {
 	double sum = 0;
-	for (size_t i = 0; i < m->count; i++)
-		sum += m->values[i] > 0
-			       ? num_student((logarithm - log(m->values[i])) / m->error.ratio,
-					     m->error.freedom_count)
-			       : 1;
+	for (size_t i = 0; i < m->count; i++) {
+		double above = logarithm - log(m->values[i]);
+		if (m->error.ratio > 0 && m->values[i] > 0)
+			sum += num_student(above / m->error.ratio, m->error.freedom_count);
+		else
+			sum += m->values[i] > 0 ? (double)((above > 0) + (above >= 0)) / 2 : 1;
+	}
 	return sum / (double)m->count;
 }
 
@@ -318,9 +405,11 @@ static struct estimate spread_interval(struct arena *arena, const struct error_s
 
 struct estimate error_alone(const struct scenario *scenario, bool is_ratio, double value)
 {
-	struct model_error error = scenario->error;
-	if (scenario->added_error.ratio > 0 && is_ratio) {
-		const struct error_spread spread = {.added = scenario->added_error};
+	struct draws draws = {0};
+	set_errors(&draws, scenario, 1);
+	struct model_error error = draws.error;
+	if (draws.added_error.ratio > 0 && is_ratio) {
+		const struct error_spread spread = {.added = draws.added_error};
 		struct arena *scratch = arena_new();
 		struct estimate e = spread_interval(scratch, &spread, value, &value, &value, 1);
 		arena_free(scratch);
@@ -339,6 +428,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
 	double *ratios = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
+	double largest = 0;
 	/* A failed draw counts as 0 throughput, but it has no time. */
 	size_t serving = offsetof(struct job_point, serving);
 	bool share = offset == offsetof(struct job_point, gpu_utilization) ||
@@ -354,6 +444,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 		ratios[count] = isfinite(answer->ratio) ? answer->ratio : 0;
 		if (isfinite(drawn) || !time)
 			values[count++] = isfinite(drawn) ? drawn : 0;
+		largest = count ? fmax(largest, values[count - 1]) : largest;
 	}
 	if (count == 0 || !isfinite(value))
 		return estimate;
@@ -367,22 +458,37 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	estimate = spread.added.ratio > 0
 			   ? spread_interval(arena, &spread, value, values, ratios, count)
 			   : interval_of(value, values, &m);
-	if (m.error.ratio > 0 && share)
-		estimate.high = fmax(value, fmin(1, estimate.high));
+	if (m.error.ratio > 0 && (share || is_ratio))
+		estimate.high = fmax(value, fmin(fmax(1, largest), estimate.high));
 	return estimate;
 }
 
 /* ---- quotients ---- */
 
-static struct estimate quotient_apart(struct estimate a, struct estimate b)
+static struct quotient quotient_apart(struct estimate a, struct estimate b)
 {
 	double value = a.value / b.value;
 	double below = hypot(log(a.value / a.low), log(b.high / b.value));
 	double above = hypot(log(a.high / a.value), log(b.value / b.low));
-	return (struct estimate){value, value * exp(-below), value * exp(above)};
+	double towards_one = value > 1 ? below : above;
+	double deviations = log(value) / towards_one * num_normal_quantile(0.95);
+	return (struct quotient){{value, value * exp(-below), value * exp(above)},
+				 towards_one > 0 ? num_normal(deviations) : NAN};
 }
 
-struct estimate draws_quotient(const struct prediction *a, const struct prediction *b)
+/* Returns the error that one part adds to the logarithm of the quotient. An error that is the same
+ * number in both cases acts on the difference of the two shares of time. */
+static struct model_error part_error(const struct error_part *a, const struct error_part *b)
+{
+	struct model_error error_a = {a->ratio * a->share, a->freedom_count},
+			   error_b = {b->ratio * b->share, b->freedom_count};
+	if (a->about == 0 || a->about != b->about)
+		return model_error_sum(error_a, error_b);
+	error_a.ratio = fmax(a->ratio, b->ratio) * fabs(a->share - b->share);
+	return error_a;
+}
+
+struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
 {
 	double value = a->throughput.value / b->throughput.value;
 	if (!a->drawn_throughputs || !b->drawn_throughputs || a->seed != b->seed ||
@@ -395,12 +501,14 @@ struct estimate draws_quotient(const struct prediction *a, const struct predicti
 		if (b->drawn_throughputs[i] > 0)
 			values[m.count++] = a->drawn_throughputs[i] / b->drawn_throughputs[i];
 	if (!a->resolution || !b->resolution || !resolutions_equal(a->resolution, b->resolution))
-		m.error = model_error_sum(
-			(struct model_error){a->error_ratio, a->error_freedom_count},
-			(struct model_error){b->error_ratio, b->error_freedom_count});
-	struct estimate estimate = {value, value, value};
-	if (m.count > 0)
-		estimate = interval_of(value, values, &m);
+		for (size_t i = 0; i < ERROR_PARTS; i++)
+			m.error =
+				model_error_sum(m.error, part_error(&a->errors[i], &b->errors[i]));
+	struct quotient quotient = {{value, value, value}, NAN};
+	if (m.count > 0) {
+		quotient.estimate = interval_of(value, values, &m);
+		quotient.above_one = 1 - share_below(&m, 0);
+	}
 	arena_free(scratch);
-	return estimate;
+	return quotient;
 }

@@ -23,8 +23,10 @@ struct draws {
 	struct draw_answers *answers;
 	struct model_error error, ratio_error; /* the second is that of ratios to one GPU */
 	/* The error of the time that forwarding adds to a local step; error is then that of the
-	 * local part. throughput_error is what both do to the throughput, to first order. */
-	struct model_error added_error, throughput_error;
+	 * local part. */
+	struct model_error added_error;
+	struct error_part errors[ERROR_PARTS]; /* what they do to the throughput, to first order */
+	const char *width; /* what the interval of the throughput consists of; NULL: unknown */
 };
 
 /* Runs options->draws_count draws of a case whose point did not fail. */
@@ -44,9 +46,14 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
  * programs only a ratio to local has them, because the share of the added time follows from it. */
 struct estimate error_alone(const struct scenario *scenario, bool is_ratio, double value);
 
+struct quotient {
+	struct estimate estimate;
+	double above_one; /* probability that it is above 1 */
+};
+
 /* Returns the throughput of a divided by that of b. The interval comes from the quotients of
  * corresponding draws, because both cases draw their common parameters alike (unknowns.h). Draws
- * in which b failed are left out. Both model errors are added, unless a and b are the same case.
- * If the draws do not correspond (other number or seed), the two intervals are combined as if
- * they were independent. */
-struct estimate draws_quotient(const struct prediction *a, const struct prediction *b);
+ * in which b failed are left out. The model error of the same program on one GPU cancels, as far as
+ * its shares of both times are equal; other model errors are added. If the draws do not correspond
+ * (other number or seed), the two intervals are combined as if they were independent. */
+struct quotient draws_quotient(const struct prediction *a, const struct prediction *b);

@@ -295,8 +295,8 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->draws_count = draws->count;
 	p->failed_draws_count = draws->failed_count;
 	p->drawn_throughputs = drawn_throughputs(arena, draws);
-	p->error_ratio = draws->throughput_error.ratio;
-	p->error_freedom_count = draws->throughput_error.freedom_count;
+	memcpy(p->errors, draws->errors, sizeof p->errors);
+	p->width = draws->width;
 	p->setup = scenario_setup(arena, scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
 	if (!point->failed)

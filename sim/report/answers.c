@@ -19,11 +19,11 @@ static enum prediction_kind counted(const struct prediction *p)
 	return kind == PREDICTION_PROGRAMS ? PREDICTION_TRAINING : kind;
 }
 
-struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b)
+struct quotient throughput_quotient(const struct prediction *a, const struct prediction *b)
 {
 	if (!a->ok || !b->ok || counted(a) != counted(b))
-		return ESTIMATE_NONE;
-	return a == b ? estimate_exact(1) : draws_quotient(a, b);
+		return (struct quotient){ESTIMATE_NONE, NAN};
+	return a == b ? (struct quotient){estimate_exact(1), NAN} : draws_quotient(a, b);
 }
 
 static struct result_cell cell_of(const struct prediction *p, enum answer answer,
@@ -34,8 +34,13 @@ static struct result_cell cell_of(const struct prediction *p, enum answer answer
 		return (struct result_cell){NULL, ESTIMATE_NONE};
 	if (row->text)
 		return (struct result_cell){reported_text_of(row, p), ESTIMATE_NONE};
-	return (struct result_cell){NULL, answer == ANSWER_TO_FIRST ? throughput_quotient(p, first)
-								    : reported_of(row, p)};
+	if (answer == ANSWER_FASTER) {
+		double above_one = throughput_quotient(p, first).above_one;
+		return (struct result_cell){NULL, estimate_exact(round(1000 * above_one) / 1000)};
+	}
+	return (struct result_cell){NULL, answer == ANSWER_TO_FIRST
+						  ? throughput_quotient(p, first).estimate
+						  : reported_of(row, p)};
 }
 
 /* The predictions of a table, and the columns before their answers. */
@@ -108,26 +113,13 @@ static struct result_table *tabulate(struct arena *arena, const enum answer *ans
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
-	static const enum answer columns[] = {ANSWER_NAME,
-					      ANSWER_GPUS,
-					      ANSWER_THROUGHPUT,
-					      ANSWER_TOKENS_GPU,
-					      ANSWER_MFU,
-					      ANSWER_BANDWIDTH,
-					      ANSWER_TO_FIRST,
-					      ANSWER_TO_LOCAL,
-					      ANSWER_EFFICIENCY,
-					      ANSWER_STEP,
-					      ANSWER_TIME,
-					      ANSWER_TRAINING,
-					      ANSWER_ELAPSED,
-					      ANSWER_EXPOSED,
-					      ANSWER_BUBBLE,
-					      ANSWER_INPUT,
-					      ANSWER_CHOICE,
-					      SERVING_ANSWERS,
-					      ANSWER_UTILIZATION_VALUE,
-					      ANSWER_VERDICT};
+	static const enum answer columns[] = {
+		ANSWER_NAME,     ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
+		ANSWER_MFU,      ANSWER_BANDWIDTH,  ANSWER_TO_FIRST,   ANSWER_FASTER,
+		ANSWER_TO_LOCAL, ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,
+		ANSWER_TRAINING, ANSWER_ELAPSED,    ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_INPUT,    ANSWER_CHOICE,     SERVING_ANSWERS,   ANSWER_UTILIZATION_VALUE,
+		ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
 			(struct answer_lines){.predictions = predictions, .count = count});
 }

@@ -8,6 +8,7 @@
 #include "sim/analysis/dataset.h"
 #include "sim/analysis/plan_search.h"
 #include "sim/analysis/scaling.h"
+#include "sim/predict/draws.h"
 
 /* Returns a table with a row for each case and ratios to the first case. */
 const struct result_table *
@@ -24,5 +25,6 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search);
 
 /* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if
- * they count samples, requests and bytes. */
-struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);
+ * they count samples, requests and bytes. The probability is NaN without intervals and for a == b.
+ */
+struct quotient throughput_quotient(const struct prediction *a, const struct prediction *b);

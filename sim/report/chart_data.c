@@ -107,10 +107,10 @@ struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const
 		const struct prediction *p = predictions[i];
 		bool first =
 			prediction_kind(p) == PREDICTION_COLLECTIVE || !isfinite(p->ratio.value);
-		bars[i] = (struct ratio_bar){.label = p->name,
-					     .ratio = first ? throughput_quotient(p, predictions[0])
-							    : p->ratio,
-					     .failed = p->ok ? NULL : p->reason};
+		bars[i] = (struct ratio_bar){
+			.label = p->name,
+			.ratio = first ? throughput_quotient(p, predictions[0]).estimate : p->ratio,
+			.failed = p->ok ? NULL : p->reason};
 	}
 	return bars;
 }

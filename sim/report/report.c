@@ -19,6 +19,16 @@ struct report *report_begin(struct arena *arena, const struct report_request *re
 	return report;
 }
 
+/* Returns for example ", faster with a probability of 93 %"; "" without intervals. */
+static const char *chance_words(struct arena *arena, double above_one)
+{
+	const double certain = 0.995; /* 24 draws do not resolve more */
+	if (!isfinite(above_one))
+		return "";
+	return arena_printf(arena, ", faster with a probability of %s%.0f %%",
+			    above_one > certain ? "over " : "", 100 * fmin(above_one, 0.99));
+}
+
 /* Says which of several cases is the fastest, and its ratio to each other case. */
 static void answer_comparison(struct report *report)
 {
@@ -30,7 +40,7 @@ static void answer_comparison(struct report *report)
 	bool alike = true;
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
-		if (p->ok && (!best || throughput_quotient(p, best).value > 1))
+		if (p->ok && (!best || throughput_quotient(p, best).estimate.value > 1))
 			best = p;
 		if (!p->ok)
 			failed =
@@ -41,13 +51,15 @@ static void answer_comparison(struct report *report)
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct estimate times = throughput_quotient(best, predictions[i]);
+		struct quotient to_best = throughput_quotient(best, predictions[i]);
+		struct estimate times = to_best.estimate;
 		alike &= !predictions[i]->ok || isfinite(times.value);
 		if (predictions[i] == best || !isfinite(times.value))
 			continue;
-		others = arena_printf(arena, "%s%s%s times the throughput of %s%s", others,
+		others = arena_printf(arena, "%s%s%s times the throughput of %s%s%s", others,
 				      *others ? ", " : ": ", figures(arena, times.value, 3),
-				      predictions[i]->name, interval_words(arena, times, 1, 3));
+				      predictions[i]->name, interval_words(arena, times, 1, 3),
+				      chance_words(arena, to_best.above_one));
 	}
 	if (!alike) {
 		report_answer(report, *failed,

@@ -533,6 +533,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 		fprintf(out, "idle: %s\n", text_visible(scratch, prediction->idle_adapters));
 	if (prediction->evidence)
 		fprintf(out, "evidence: %s\n", prediction->evidence);
+	if (prediction->width)
+		fprintf(out, "interval: %s\n", prediction->width);
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,
 		prediction->seed);
 	if (prediction->draws_count > 0)

@@ -33,6 +33,16 @@ struct estimate estimate_scaled(struct estimate estimate, double factor);
 /* Returns the estimate for JSON and CSV: low and high are NaN (null, empty) without an interval. */
 struct estimate estimate_output(struct estimate estimate);
 
+/* The model error of one part of a prediction. In two predictions with the same `about`, which is
+ * not 0, it is the same number. */
+enum { ERROR_PARTS = 2 };
+struct error_part {
+	double ratio;         /* standard deviation */
+	double freedom_count; /* of Student's t; 0: normal */
+	double share;         /* of the time on which the error acts */
+	uint64_t about;
+};
+
 enum { BREAKDOWN_MAX = 24, QUANTILE_COUNT = 4, CDF_MAX = 26 };
 struct breakdown_part {
 	const char *name; /* one of the PART_ keys */
@@ -203,14 +213,16 @@ struct prediction {
 	double retransmission_timeouts; /* per step */
 	double connect_s;
 	const char *evidence; /* which measurements set parameters of such a case, in words */
+	const char *width;    /* what the interval of the throughput consists of; NULL: unknown */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
 	size_t failed_draws_count; /* draws that failed and count as a throughput of 0 */
 	/* Used by draws_quotient: the throughput of each draw, 0 if it failed, and the model
-	 * error. drawn_throughputs is NULL without draws and in results read from a file. */
+	 * error of its parts. drawn_throughputs is NULL without draws and in results read from a
+	 * file. */
 	const double *drawn_throughputs;
-	double error_ratio, error_freedom_count;
+	struct error_part errors[ERROR_PARTS];
 };
 
 /* setups_text of the predictions. */

@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/hash.h"
 #include "sim/scenario/case.h"
 #include "sim/traces/rescale.h"
 
@@ -271,6 +272,18 @@ static bool plays_recorded_times(const struct scenario *scenario)
 	       (!job->recorded->gpu || strcmp(job->recorded->profile, profile) == 0);
 }
 
+static uint64_t one_gpu_hash(const struct reader *c)
+{
+	static const enum evidence_word words[] = {EVIDENCE_GPU, EVIDENCE_STACK, EVIDENCE_NUMBERS,
+						   EVIDENCE_MODEL};
+	const struct evidence evidence = evidence_of(c->arena, c->scenario);
+	double batch_count = c->scenario->jobs[0].batch_count;
+	uint64_t hash = hash_bytes(HASH_START, &batch_count, sizeof batch_count);
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		hash = hash_text(hash, evidence.words[words[i]]);
+	return hash;
+}
+
 void case_read_error(struct reader *c)
 {
 	struct scenario *scenario = c->scenario;
@@ -283,19 +296,13 @@ void case_read_error(struct reader *c)
 	for (enum case_part part = 0; part < CASE_PART_COUNT; part++)
 		scenario->distances[part] =
 			distance_of(c, case_kind_has_parts(kind) ? part : PART_OWN, file);
-	struct model_error own = read_error(c, kind, scenario->distances[PART_OWN], file),
-			   one_gpu = own;
-	if (case_kind_has_parts(kind))
-		one_gpu = read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file);
-	if (plays_recorded_times(scenario) && one_gpu.ratio > 0)
-		one_gpu = (struct model_error){RUN_TO_RUN_RATIO, 0};
-	if (kind == CASE_FORWARDED)
-		scenario->added_error = own;
-	else if (kind != CASE_LOCAL)
-		scenario->ratio_error = own;
-	scenario->error = one_gpu;
-	if (kind == CASE_COLLECTIVE)
-		scenario->error = own;
-	else if (kind == CASE_TRAINING)
-		scenario->error = model_error_sum(own, one_gpu);
+	struct model_error *errors = scenario->errors;
+	if (kind != CASE_LOCAL)
+		errors[PART_OWN] = read_error(c, kind, scenario->distances[PART_OWN], file);
+	if (kind != CASE_COLLECTIVE)
+		errors[PART_ONE_GPU] =
+			read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file);
+	if (plays_recorded_times(scenario) && errors[PART_ONE_GPU].ratio > 0)
+		errors[PART_ONE_GPU] = (struct model_error){.ratio = RUN_TO_RUN_RATIO};
+	scenario->one_gpu_hash = one_gpu_hash(c);
 }

@@ -271,10 +271,12 @@ struct scenario {
 			    time. */
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* all parameters with value and origin */
-	/* The model error of throughputs and times, and that of ratios to one GPU, which lack the
-	 * part of one GPU. A case with forwarded calls has added_error instead, which scales only
-	 * the time that forwarding adds to the local step; error is then that of the local part. */
-	struct model_error error, ratio_error, added_error;
+	/* Model errors of the time of one GPU, and of what several GPUs, a collective or forwarding
+	 * add to it; 0: the kind of case has no such part. That of forwarding scales only the time
+	 * that it adds. one_gpu_hash tells programs on one GPU apart: the error of one GPU is the
+	 * same number in all cases with the same program. */
+	struct model_error errors[CASE_PART_COUNT];
+	uint64_t one_gpu_hash;
 	enum distance distances[CASE_PART_COUNT]; /* equal, unless the case has two parts */
 };
 

@@ -10,7 +10,7 @@ static const struct drawing *draw(const struct command *command,
 {
 	struct ratio_bar *bars = chart_bars(command->arena, predictions, count);
 	for (size_t i = 0; i < count; i++)
-		bars[i].ratio = throughput_quotient(predictions[i], predictions[0]);
+		bars[i].ratio = throughput_quotient(predictions[i], predictions[0]).estimate;
 	const struct chart_text text = command_chart_text(
 		command, arena_printf(command->arena, "Throughput, %s = 1", predictions[0]->name));
 	return chart_ratio_bars(command->arena, text, bars, count);

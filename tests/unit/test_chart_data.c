@@ -109,12 +109,14 @@ static void throughput_quotient_combines_both_intervals(void)
 {
 	struct prediction a = collective(2e9, NULL), b = collective(2e9, NULL),
 			  images = job(4, 380, 100);
-	CHECK_NEAR(throughput_quotient(&a, &b).low, pow(2, -sqrt(2)), 1e-12);
-	CHECK_NEAR(throughput_quotient(&a, &b).high, pow(2, sqrt(2)), 1e-12);
-	CHECK(throughput_quotient(&a, &a).low == 1 && throughput_quotient(&a, &a).high == 1);
-	CHECK(isnan(throughput_quotient(&a, &images).value)); /* bytes divided by images */
+	struct estimate q = throughput_quotient(&a, &b).estimate;
+	CHECK_NEAR(q.low, pow(2, -sqrt(2)), 1e-12);
+	CHECK_NEAR(q.high, pow(2, sqrt(2)), 1e-12);
+	q = throughput_quotient(&a, &a).estimate;
+	CHECK(q.low == 1 && q.high == 1);
+	CHECK(isnan(throughput_quotient(&a, &images).estimate.value)); /* bytes divided by images */
 	b.ok = false;
-	CHECK(isnan(throughput_quotient(&a, &b).value));
+	CHECK(isnan(throughput_quotient(&a, &b).estimate.value));
 }
 
 static void bars_use_the_ratio_of_each_kind_of_case(void)

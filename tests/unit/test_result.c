@@ -116,7 +116,8 @@ static void json_lines_have_every_field(void)
 		"'idle_adapters': null, 'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'calls_by_kind': {}, 'polls': 3, "
-		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': null, %s"
+		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': null, "
+		"'interval_from': null, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
@@ -154,7 +155,8 @@ static void failed_prediction_has_null_numbers(void)
 		"'idle_adapters': null, 'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'failed_draws': 3, 'calls': null, "
 		"'calls_by_kind': {}, 'polls': null, "
-		"'retransmission_timeouts': null, 'connect': null, 'evidence': null, %s'clients': "
+		"'retransmission_timeouts': null, 'connect': null, 'evidence': null, "
+		"'interval_from': null, %s'clients': "
 		"[], 'waiting_calls': [], 'links': []}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
