@@ -491,19 +491,20 @@ static struct model_error part_error(const struct error_part *a, const struct er
 struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
 {
 	double value = a->throughput.value / b->throughput.value;
-	if (!a->drawn_throughputs || !b->drawn_throughputs || a->seed != b->seed ||
-	    a->draws_count != b->draws_count)
+	if (a->drawn_count == 0 || a->seed != b->seed || a->drawn_count != b->drawn_count)
 		return quotient_apart(a->throughput, b->throughput);
 	struct arena *scratch = arena_new();
-	double *values = ARENA_ARRAY(scratch, a->draws_count, double);
+	double *values = ARENA_ARRAY(scratch, a->drawn_count, double);
 	struct mixture m = {.values = values};
-	for (size_t i = 0; i < a->draws_count; i++)
-		if (b->drawn_throughputs[i] > 0)
-			values[m.count++] = a->drawn_throughputs[i] / b->drawn_throughputs[i];
-	if (!a->resolution || !b->resolution || !resolutions_equal(a->resolution, b->resolution))
-		for (size_t i = 0; i < ERROR_PARTS; i++)
-			m.error =
-				model_error_sum(m.error, part_error(&a->errors[i], &b->errors[i]));
+	bool same = true; /* the same case */
+	for (size_t i = 0; i < a->drawn_count; i++) {
+		double dividend = a->drawn[i].seconds, divisor = b->drawn[i].seconds;
+		same &= dividend == divisor;
+		if (divisor > 0)
+			values[m.count++] = dividend / divisor;
+	}
+	for (size_t i = 0; i < ERROR_PARTS && !same; i++)
+		m.error = model_error_sum(m.error, part_error(&a->errors[i], &b->errors[i]));
 	struct quotient quotient = {{value, value, value}, NAN};
 	if (m.count > 0) {
 		quotient.estimate = interval_of(value, values, &m);

@@ -56,12 +56,19 @@ static void summarize_links(struct arena *arena, const struct world_outcome *out
 	}
 }
 
-static const double *drawn_throughputs(struct arena *arena, const struct draws *draws)
+static void summarize_draws(struct arena *arena, const struct draws *draws, struct prediction *p)
 {
-	double *values = ARENA_ARRAY(arena, draws->count, double);
+	struct breakdown_part *drawn = ARENA_ARRAY(arena, draws->count + 1, struct breakdown_part);
 	for (size_t i = 0; i < draws->count; i++)
-		values[i] = draws->answers[i].failed ? 0 : draws->answers[i].all.throughput;
-	return draws->count ? values : NULL;
+		drawn[i] = (struct breakdown_part){
+			arena_printf(arena, "%zu", i + 1),
+			draws->answers[i].failed ? 0 : draws->answers[i].all.throughput};
+	p->drawn = drawn;
+	p->drawn_count = p->draws_count = draws->count;
+	p->failed_draws_count = draws->failed_count;
+	memcpy(p->errors, draws->errors, sizeof p->errors);
+	p->error_count = draws->count ? ERROR_PARTS : 0;
+	p->width = draws->width;
 }
 
 /* Returns for example "1 MiB", or bytes if the size is not a whole number of KiB, MiB or GiB. */
@@ -292,11 +299,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;
-	p->draws_count = draws->count;
-	p->failed_draws_count = draws->failed_count;
-	p->drawn_throughputs = drawn_throughputs(arena, draws);
-	memcpy(p->errors, draws->errors, sizeof p->errors);
-	p->width = draws->width;
+	summarize_draws(arena, draws, p);
 	p->setup = scenario_setup(arena, scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
 	if (!point->failed)

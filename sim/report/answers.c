@@ -72,6 +72,14 @@ static bool counts_steps(const struct answer_lines *lines)
 /* The list of answers and its length, as two arguments. */
 #define COLUMNS(list) list, sizeof list / sizeof list[0]
 
+/* Answers at the beginning of a list that compare each line with the first, and the list without
+ * them if there are no intervals. */
+#define DECISION ANSWER_TO_FIRST, ANSWER_FASTER
+enum { DECISION_COUNT = sizeof((int[]){DECISION}) / sizeof(int) };
+#define DECISION_COLUMNS(list, first)                                                              \
+	&(list)[(first)->drawn_count ? 0 : DECISION_COUNT],                                        \
+		sizeof list / sizeof list[0] - ((first)->drawn_count ? 0 : DECISION_COUNT)
+
 static struct result_table *tabulate(struct arena *arena, const enum answer *answers,
 				     size_t answer_count, const char *name, const char *title,
 				     struct answer_lines lines)
@@ -188,11 +196,11 @@ static const char *axes_without_effect(struct arena *arena, const struct sweep *
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
 	static const enum answer columns[] = {
-		ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,         ANSWER_BANDWIDTH,
-		ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,  ANSWER_STEP,
-		ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,      ANSWER_INPUT,
-		ANSWER_ELAPSED,    SERVING_ANSWERS,   ANSWER_UTILIZATION, ANSWER_CHOICE,
-		ANSWER_BOTTLENECK, ANSWER_VERDICT};
+		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
+		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_INPUT,     ANSWER_ELAPSED,    SERVING_ANSWERS,   ANSWER_UTILIZATION,
+		ANSWER_CHOICE,    ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =
@@ -209,7 +217,8 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 		}
 	}
 	struct result_table *table = tabulate(
-		arena, COLUMNS(columns), "sweep", sweep_title(arena, sweep),
+		arena, DECISION_COLUMNS(columns, sweep->points[0]), "sweep",
+		sweep_title(arena, sweep),
 		(struct answer_lines){sweep->points, sweep->point_count, lead, cells, axes});
 	table->without_effect = axes_without_effect(arena, sweep);
 	return table;
@@ -217,12 +226,12 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)
 {
-	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-					      ANSWER_BANDWIDTH,  ANSWER_RATIO,      ANSWER_SPEEDUP,
-					      ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,
-					      ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_INPUT,
-					      ANSWER_TRAINING,   ANSWER_ELAPSED,    SERVING_ANSWERS,
-					      ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {DECISION,        ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
+					      ANSWER_MFU,      ANSWER_BANDWIDTH,  ANSWER_RATIO,
+					      ANSWER_SPEEDUP,  ANSWER_EFFICIENCY, ANSWER_STEP,
+					      ANSWER_TIME,     ANSWER_EXPOSED,    ANSWER_BUBBLE,
+					      ANSWER_INPUT,    ANSWER_TRAINING,   ANSWER_ELAPSED,
+					      SERVING_ANSWERS, ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	const struct dataset *dataset = outcome->dataset;
 	size_t count = dataset->row_count, width = dataset->dimension_count;
 	struct result_column *lead = ARENA_ARRAY(arena, width, struct result_column);
@@ -237,15 +246,17 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 			cells[i * width + d].text =
 				dataset->dimensions[d].values[dataset->rows[i].at[d]].name;
 	}
-	return tabulate(arena, COLUMNS(columns), "what_if", dataset->title,
+	return tabulate(arena, DECISION_COLUMNS(columns, predictions[0]), "what_if", dataset->title,
 			(struct answer_lines){predictions, count, lead, cells, width});
 }
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
 {
-	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-					      ANSWER_STEP,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
-					      ANSWER_STRAGGLER,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {DECISION,      ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
+					      ANSWER_MFU,    ANSWER_STEP,       ANSWER_EXPOSED,
+					      ANSWER_BUBBLE, ANSWER_STRAGGLER,  ANSWER_BOTTLENECK,
+					      ANSWER_VERDICT};
+	static const struct prediction none = {.ok = false};
 	static const struct result_column lead[] = {
 		{"plan", QUANTITY_COUNT, true, false, NULL},
 		{"memory_B", QUANTITY_BYTES, false, false, "memory"},
@@ -274,6 +285,6 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 	if (search->refused)
 		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
 				     search->refused_count, search->refused);
-	return tabulate(arena, COLUMNS(columns), "plan", title,
-			(struct answer_lines){predictions, count, lead, cells, LEAD});
+	return tabulate(arena, DECISION_COLUMNS(columns, count ? predictions[0] : &none), "plan",
+			title, (struct answer_lines){predictions, count, lead, cells, LEAD});
 }

@@ -51,7 +51,8 @@ struct fields {
 	const struct field *rows;
 	size_t count;
 };
-extern const struct fields prediction_fields, job_fields, link_fields, call_fields, stage_fields;
+extern const struct fields prediction_fields, job_fields, link_fields, call_fields, stage_fields,
+	error_fields;
 
 /* A struct whose fields are written. */
 struct record_place {

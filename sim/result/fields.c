@@ -32,6 +32,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 struct link_prediction *: FIELD_LIST,                                             \
 		 struct call_prediction *: FIELD_LIST,                                             \
 		 struct stage_prediction *: FIELD_LIST,                                            \
+		 struct error_part *: FIELD_LIST,                                                  \
 		 default: FIELD_COUNT)
 #define FIELD(member, json, csv, kinds, when, needed, help, ...)                                   \
 	{json,                                                                                     \
@@ -54,20 +55,22 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 struct job_prediction *: &lists[JOBS],                                            \
 		 struct link_prediction *: &lists[LINKS],                                          \
 		 struct call_prediction *: &lists[CALLS],                                          \
-		 struct stage_prediction *: &lists[STAGES])
+		 struct stage_prediction *: &lists[STAGES],                                        \
+		 struct error_part *: &lists[ERRORS])
 #define LIST(member, count, json, kinds, when, help, unit)                                         \
 	{json, NULL,   TYPE_OF(member), offsetof(struct RECORD, member), kinds, when, false,       \
 	 help, {unit}, LIST_OF(member), offsetof(struct RECORD, count)},
 
-enum { PARTS, SHARES, JOBS, LINKS, CALLS, STAGES };
+enum { PARTS, SHARES, JOBS, LINKS, CALLS, STAGES, ERRORS };
 static const struct fields part_fields;
 static const struct list lists[] = {
 	[PARTS] = {&part_fields, sizeof(struct breakdown_part), BREAKDOWN_MAX, false},
-	[SHARES] = {&part_fields, sizeof(struct breakdown_part), CDF_MAX, true},
+	[SHARES] = {&part_fields, sizeof(struct breakdown_part), 0, true},
 	[JOBS] = {&job_fields, sizeof(struct job_prediction), 0, true},
 	[LINKS] = {&link_fields, sizeof(struct link_prediction), 0, true},
 	[CALLS] = {&call_fields, sizeof(struct call_prediction), 0, true},
 	[STAGES] = {&stage_fields, sizeof(struct stage_prediction), 0, true},
+	[ERRORS] = {&error_fields, sizeof(struct error_part), ERROR_PARTS, false},
 };
 
 static const struct field of_part[] = {
@@ -101,13 +104,19 @@ static const struct field of_stage[] = {
 #undef RECORD
 };
 
+static const struct field of_error[] = {
+#define RECORD error_part
+#include "sim/result/error_part.def"
+#undef RECORD
+};
+
 #define ROWS(rows)                                                                                 \
 	{                                                                                          \
 		rows, sizeof rows / sizeof rows[0]                                                 \
 	}
 const struct fields prediction_fields = ROWS(of_prediction), job_fields = ROWS(of_job),
 		    link_fields = ROWS(of_link), call_fields = ROWS(of_call),
-		    stage_fields = ROWS(of_stage);
+		    stage_fields = ROWS(of_stage), error_fields = ROWS(of_error);
 static const struct fields part_fields = ROWS(of_part);
 
 static const void *at(const struct field *field, const void *record)
@@ -238,9 +247,6 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 	const struct copier copier = {arena, texts};
 	struct prediction *p = copy_array(&copier, prediction, sizeof *prediction);
 	copy_fields(&copier, &prediction_fields, p);
-	if (p->drawn_throughputs)
-		p->drawn_throughputs = copy_array(&copier, p->drawn_throughputs,
-						  p->draws_count * sizeof *p->drawn_throughputs);
 	if (p->resolution)
 		p->resolution = cfg_resolution_copy(arena, p->resolution);
 	return p;

@@ -87,7 +87,8 @@ static void put_list(struct json_writer *json, const struct field *field,
 		item.at = items + i * field->list->item_B;
 		if (fields == &job_fields)
 			item.ok = ((const struct job_prediction *)item.at)->ok;
-		(fields == &link_fields ? jw_open_flat : jw_open)(json, NULL, '{');
+		(fields == &link_fields || fields == &error_fields ? jw_open_flat
+								   : jw_open)(json, NULL, '{');
 		put_fields(json, *fields, &item);
 		jw_close(json);
 	}

@@ -218,11 +218,12 @@ struct prediction {
 	uint64_t seed;
 	size_t draws_count;
 	size_t failed_draws_count; /* draws that failed and count as a throughput of 0 */
-	/* Used by draws_quotient: the throughput of each draw, 0 if it failed, and the model
-	 * error of its parts. drawn_throughputs is NULL without draws and in results read from a
-	 * file. */
-	const double *drawn_throughputs;
+	/* Used by draws_quotient: the throughput of each draw, 0 if it failed, by its number, and
+	 * the model error of its parts. */
+	const struct breakdown_part *drawn;
+	size_t drawn_count;
 	struct error_part errors[ERROR_PARTS];
+	size_t error_count;
 };
 
 /* setups_text of the predictions. */

@@ -47,7 +47,7 @@ static void copied_prediction_is_independent_of_the_original(void)
 {
 	struct arena *arena = arena_new(), *kept = arena_new();
 	char kernel[] = "kernel";
-	double drawn[] = {1, 2};
+	struct breakdown_part drawn[] = {{kernel, 1}, {kernel, 2}};
 	struct job_prediction client = {.ok = false};
 	struct link_prediction link = {.utilization = 0.5};
 	struct call_prediction call = {.waited_s = 0.25};
@@ -63,8 +63,8 @@ static void copied_prediction_is_independent_of_the_original(void)
 				      .stage_count = 1,
 				      .breakdown = {{kernel, 1}},
 				      .breakdown_count = 1,
-				      .drawn_throughputs = drawn,
-				      .draws_count = 2};
+				      .drawn = drawn,
+				      .drawn_count = 2};
 	fill_texts(arena, prediction_fields, &original);
 	fill_texts(arena, job_fields, &client);
 	fill_texts(arena, link_fields, &link);
@@ -81,10 +81,10 @@ static void copied_prediction_is_independent_of_the_original(void)
 	client = (struct job_prediction){.ok = true};
 	link.utilization = 1;
 	call.waited_s = 1;
-	drawn[1] = 0;
+	drawn[1].seconds = 0;
 	CHECK(strstr(before, "text of transport") && strstr(before, "text of gpu"));
 	CHECK_TEXT(json_of(arena, copy), before);
-	CHECK_NEAR(copy->drawn_throughputs[1], 2, 0);
+	CHECK_NEAR(copy->drawn[1].seconds, 2, 0);
 	arena_free(arena);
 	arena_free(kept);
 }
@@ -151,8 +151,8 @@ static void formats_page_lists_every_field(void)
 	};
 	struct arena *arena = arena_new();
 	const char *text = file_text(arena, "docs/formats.md");
-	const struct fields all[] = {prediction_fields, job_fields, link_fields, call_fields,
-				     stage_fields};
+	const struct fields all[] = {prediction_fields, job_fields,   link_fields,
+				     call_fields,       stage_fields, error_fields};
 	for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
 		const char *at = text;
 		for (size_t i = 0; i < all[k].count; i++) {

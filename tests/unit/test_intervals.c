@@ -251,7 +251,7 @@ static void draws_have_different_seeds(void)
 	set(&request, noisy.texts[5]);
 	set(&request, noisy.texts[6]);
 	const struct prediction *p = predicted(&request, 2, 1);
-	CHECK(p->drawn_throughputs[0] != p->drawn_throughputs[1]);
+	CHECK(p->drawn[0].seconds != p->drawn[1].seconds);
 	arena_free(arena);
 }
 
@@ -315,13 +315,10 @@ static void uncertain_parameters_widen_the_interval(void)
  * draw in which the dividend fails counts as 0; one in which the divisor fails is ignored. */
 static void quotients_are_formed_for_each_draw(void)
 {
-	double half[] = {1, 2, 4, 8}, whole[] = {2, 4, 8, 16};
-	struct prediction a = {.throughput = {3, 1, 8},
-			       .draws_count = 4,
-			       .drawn_throughputs = half},
-			  b = {.throughput = {6, 2, 16},
-			       .draws_count = 4,
-			       .drawn_throughputs = whole};
+	struct breakdown_part half[] = {{"1", 1}, {"2", 2}, {"3", 4}, {"4", 8}},
+			      whole[] = {{"1", 2}, {"2", 4}, {"3", 8}, {"4", 16}};
+	struct prediction a = {.throughput = {3, 1, 8}, .drawn_count = 4, .drawn = half},
+			  b = {.throughput = {6, 2, 16}, .drawn_count = 4, .drawn = whole};
 	struct estimate q = draws_quotient(&a, &b).estimate;
 	CHECK(q.value == 0.5 && q.low == 0.5 && q.high == 0.5);
 	a.errors[0] = b.errors[0] = (struct error_part){0.1, 4, 1, 0};
@@ -329,9 +326,9 @@ static void quotients_are_formed_for_each_draw(void)
 	CHECK_NEAR(q.low, 0.5 * exp(-0.1 * sqrt(2) * 1.8595), 1e-5);
 	CHECK_NEAR(q.high, 0.5 * exp(0.1 * sqrt(2) * 1.8595), 1e-5);
 	a.errors[0].ratio = b.errors[0].ratio = 0;
-	whole[3] = 0;
+	whole[3].seconds = 0;
 	CHECK(draws_quotient(&a, &b).estimate.low == 0.5);
-	half[0] = 0;
+	half[0].seconds = 0;
 	q = draws_quotient(&a, &b).estimate;
 	CHECK(q.low == 0 && q.high == 0.5);
 }
@@ -341,30 +338,33 @@ static void quotients_are_formed_for_each_draw(void)
  * program the errors are independent: hypot(0.09, 0.05). */
 static void error_of_the_same_program_cancels_in_a_quotient(void)
 {
-	double drawn[] = {2, 2};
+	struct breakdown_part drawn[] = {{"1", 2}, {"2", 2}},
+			      nearly[] = {{"1", 2}, {"2", 2 + 1e-12}};
 	struct prediction a = {.throughput = {2, 2, 2},
-			       .draws_count = 2,
-			       .drawn_throughputs = drawn,
+			       .drawn_count = 2,
+			       .drawn = drawn,
 			       .errors = {{0.1, 0, 0.9, 7}}},
 			  b = a;
+	b.drawn = nearly;
 	b.errors[0].share = 0.5;
 	CHECK_NEAR(log(draws_quotient(&a, &b).estimate.high), 1.6449 * 0.04, 1e-4);
 	b.errors[0].about = 8;
 	CHECK_NEAR(log(draws_quotient(&a, &b).estimate.high), 1.6449 * hypot(0.09, 0.05), 1e-4);
 	b.errors[0] = a.errors[0];
-	CHECK(draws_quotient(&a, &b).estimate.high == 1);
+	CHECK_NEAR(draws_quotient(&a, &b).estimate.high, 1, 1e-9);
 }
 
 /* Three of four draws are faster. With an error whose 90 % point is ln 2 on the other side, one
  * draw at twice the throughput is faster with 90 %. */
 static void quotient_has_the_probability_to_be_faster(void)
 {
-	double two[] = {2, 3, 4, 1}, one[] = {1, 2, 3, 2};
-	struct prediction a = {.throughput = {2, 1, 4}, .draws_count = 4, .drawn_throughputs = two},
-			  b = {.throughput = {1, 1, 3}, .draws_count = 4, .drawn_throughputs = one};
+	struct breakdown_part two[] = {{"1", 2}, {"2", 3}, {"3", 4}, {"4", 1}},
+			      one[] = {{"1", 1}, {"2", 2}, {"3", 3}, {"4", 2}};
+	struct prediction a = {.throughput = {2, 1, 4}, .drawn_count = 4, .drawn = two},
+			  b = {.throughput = {1, 1, 3}, .drawn_count = 4, .drawn = one};
 	CHECK_NEAR(draws_quotient(&a, &b).above_one, 0.75, 1e-12);
 	CHECK_NEAR(draws_quotient(&a, &a).above_one, 0.5, 1e-12);
-	a.draws_count = b.draws_count = 1;
+	a.drawn_count = b.drawn_count = 1;
 	a.errors[1] = (struct error_part){log(2) / 1.28155, 0, 1, 0};
 	CHECK_NEAR(draws_quotient(&a, &b).above_one, 0.9, 1e-5);
 	struct prediction read = {.throughput = {2, 1, 4}}, other = {.throughput = {1, 1, 1}};

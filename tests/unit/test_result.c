@@ -117,7 +117,7 @@ static void json_lines_have_every_field(void)
 		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'calls_by_kind': {}, 'polls': 3, "
 		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': null, "
-		"'interval_from': null, %s"
+		"'interval_from': null, 'drawn': {}, 'errors': [], %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
@@ -156,7 +156,7 @@ static void failed_prediction_has_null_numbers(void)
 		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'failed_draws': 3, 'calls': null, "
 		"'calls_by_kind': {}, 'polls': null, "
 		"'retransmission_timeouts': null, 'connect': null, 'evidence': null, "
-		"'interval_from': null, %s'clients': "
+		"'interval_from': null, 'drawn': {}, 'errors': [], %s'clients': "
 		"[], 'waiting_calls': [], 'links': []}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
