@@ -35,7 +35,7 @@ static void interval_of_39_draws_leaves_out_one_draw_at_each_end(void)
 static void quotient_of_independent_predictions_combines_log_deviations(void)
 {
 	const struct prediction a = {.throughput = {4, 2, 32}}, b = {.throughput = {1, 0.25, 2}};
-	struct estimate q = draws_quotient(&a, &b);
+	struct estimate q = draws_quotient(&a, &b).estimate;
 	CHECK(q.value == 4);
 	CHECK_NEAR(q.low, 4 / pow(2, sqrt(2)), 1e-12);
 	CHECK_NEAR(q.high, 4 * pow(2, sqrt(13)), 1e-12);
