@@ -119,6 +119,7 @@ struct link_traits {
 	bool own_packets;
 	int efa_generation;    /* of Amazon's EFA; 0: another kind of link */
 	bool host_memory_only; /* the adapter does not access GPU memory */
+	bool half_duplex;      /* both directions share the capacity of [0] */
 	bool adds;             /* its switches add the values of collectives (SHARP) */
 	/* True for a link between two routers of a torus. Their coordinates differ in one
 	 * dimension. From a to b the coordinate grows by one, or wraps around. */

@@ -45,6 +45,7 @@ struct machine_read {
 	VEC(struct device_name) devices;
 	VEC(const char *) gpu_names;        /* of nvidia-smi -L, by number */
 	bool threads;                       /* cpu_count are hardware threads */
+	double generation;                  /* of PCIe, the highest of its GPUs */
 	const char *network, *network_path; /* group of a fabric that was read, and its file */
 };
 
