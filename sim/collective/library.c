@@ -374,6 +374,14 @@ static const struct param_row rows[] = {
 		   "whether a GPU's messages may leave through another GPU's memory, over NVLink, "
 		   "by the adapter on the receiver's rail",
 		   "NCCL 2.12 and later: PXN, on unless NCCL_PXN_DISABLE is set"),
+	PARAM_WHOLE(struct library_params, socket_threads_count, 0, 16, "0",
+		    "threads that send the sockets of a connection (NCCL_SOCKET_NTHREADS); 0 means "
+		    "as NCCL decides: 2 on AWS, 4 on Google's adapters, otherwise 1",
+		    "NCCL 2.28, src/transport/net_socket.cc, ncclNetSocketGetNsockNthread"),
+	PARAM_WHOLE(struct library_params, socket_sockets_count, 0, 64, "0",
+		    "sockets of each of these threads (NCCL_NSOCKS_PERTHREAD); 0 means as NCCL "
+		    "decides: 8 on AWS, otherwise 1",
+		    "NCCL 2.28, src/transport/net_socket.cc, ncclNetSocketGetNsockNthread"),
 	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
 		     "size of staged pieces, and of the pieces of a pipelined tree",
 		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),

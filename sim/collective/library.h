@@ -93,6 +93,7 @@ struct library_params {
 	int p2p_level, net_gdr_level; /* enum path_level */
 	double cross_nic_count;
 	bool collnet, efa_tuner, pxn;
+	double socket_threads_count, socket_sockets_count;
 	double slice_B, block_share_ratio, kernel_loss_ratio, memory_traffic_ratio;
 };
 extern const struct param_table library_table;
@@ -117,6 +118,7 @@ struct comm_shape {
 	int efa_generation;
 	bool host_memory_only;
 	bool network_adds; /* switches of the network add (SHARP) */
+	int provider;      /* enum link_provider, of the network */
 	bool peer_access;  /* all GPUs of a node access each other's memory */
 	bool multicast;    /* an NVSwitch connects all GPUs of a node */
 	int generation;    /* enum gpu_generation: the oldest GPU */

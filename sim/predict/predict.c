@@ -224,8 +224,8 @@ static const char *idle_adapters(struct arena *arena, const struct scenario *sce
 	return arena_printf(
 		arena, "%zu of %zu adapters of %s carry nothing, because %s", idle, count, host,
 		job->transport->sockets
-			? "all connections of a machine use one adapter (a library that opens "
-			  "sockets on all of them, as NCCL does, can be several times faster)"
+			? "its sockets use the adapters that are nearest to the GPUs of a library "
+			  "like NCCL, or one adapter in other libraries"
 			: "each GPU uses the nearest one");
 }
 
