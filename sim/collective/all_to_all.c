@@ -149,9 +149,9 @@ void experts_settle(const struct library_params *lib, const struct comm_shape *s
 	choice->goodput_ratio[HOP_NVLINK] = lib->nvlink_efficiency_ratio;
 	choice->goodput_ratio[HOP_PCI] = lib->pci_efficiency_ratio;
 	choice->goodput_ratio[HOP_NET] = lib->net_efficiency_ratio;
-	/* The parts of a buffer have a row for each expert. Those of a token with several experts in
-	 * a node, or on a GPU, travel once. */
+	/* The parts of a buffer have a row for each expert. Those of a token with several experts
+	 * in a node, or on a GPU, travel once. */
 	for (int k = 0; k < HOP_CLASS_COUNT && once; k++)
-		choice->goodput_ratio[k] *= lib->experts_top_count /
-					    places_met(lib, k == HOP_NET ? nodes : gpus);
+		choice->goodput_ratio[k] *=
+			lib->experts_top_count / places_met(lib, k == HOP_NET ? nodes : gpus);
 }

@@ -33,8 +33,8 @@ enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
 /* Whether the kernels of a model server take part (shots.c): only in a model server, or always. */
 enum custom_choice { CUSTOM_SERVING, CUSTOM_ON, CUSTOM_OFF };
 enum custom_engine { ENGINE_VLLM, ENGINE_SGLANG, ENGINE_TENSORRT_LLM };
-/* How all-to-alls carry tokens to experts (all_to_all.c): as the library's messages, from GPU to GPU
- * directly, or once to each node. */
+/* How all-to-alls carry tokens to experts (all_to_all.c): as the library's messages, from GPU to
+ * GPU directly, or once to each node. */
 enum experts_choice { EXPERTS_LIBRARY, EXPERTS_DIRECT, EXPERTS_NODES };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
 const char *protocol_name(enum protocol protocol); /* for example "LL128" */

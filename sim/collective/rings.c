@@ -491,7 +491,8 @@ static void unfold(struct arena *arena, const struct fold *fold, struct rings *r
 }
 
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, unsigned traffic, const struct fold *fold, bool search, bool binds)
+			size_t rank_count, unsigned traffic, const struct fold *fold, bool search,
+			bool binds)
 {
 	struct finder finder = {
 		.arena = arena,

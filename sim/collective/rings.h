@@ -31,4 +31,5 @@ struct rings {
  * as in some libraries, there is one ring with the ranks of each node in their order, whatever the
  * links. binds: the library binds its sockets to the adapter nearest to each GPU. */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, unsigned traffic, const struct fold *fold, bool search, bool binds);
+			size_t rank_count, unsigned traffic, const struct fold *fold, bool search,
+			bool binds);

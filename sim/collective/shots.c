@@ -102,8 +102,8 @@ const struct algorithm *shots_find(const struct library_params *lib, const struc
 	    !shape->peer_access || (n > 2 && !shape->multicast) ||
 	    size_B >= most_B(shape, lib->engine))
 		return NULL;
-	/* vLLM's and SGLang's csrc/custom_all_reduce.cuh; TensorRT-LLM's thop/allreduceOp.cpp, which
-	 * also wants NVLink */
+	/* vLLM's and SGLang's csrc/custom_all_reduce.cuh; TensorRT-LLM's thop/allreduceOp.cpp,
+	 * which also wants NVLink */
 	bool tensorrt = lib->engine == ENGINE_TENSORRT_LLM;
 	if (tensorrt && shape->inside != HOP_NVLINK)
 		return NULL;

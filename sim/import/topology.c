@@ -309,19 +309,6 @@ static const char *separator(size_t index, size_t count)
 	return index + 1 < count ? "," : "";
 }
 
-/* Returns true if processors are of the time of PCIe 5, which came with DDR5 (Intel's Sapphire
- * Rapids: 8 channels of DDR5-4800 and UPI of 16 GT/s). */
-static bool is_recent(const struct machine_read *machine)
-{
-	return machine->generation > 4;
-}
-
-static double socket_Bps(const struct machine_read *machine, const struct machine_part *part)
-{
-	double usual_Bps = is_recent(machine) ? 307.2e9 : 204.8e9;
-	return part->memory_Bps > 0 ? part->memory_Bps : usual_Bps;
-}
-
 static void write_host(struct machine_read *machine)
 {
 	double cpus = 0, memory_Bps = 0;
@@ -341,7 +328,7 @@ static void write_host(struct machine_read *machine)
 		     why);
 	reading_line(machine->reading, "\t\tdram_bandwidth = \"%.15g GB/s\"; # %s",
 		     memory_Bps / 1e9,
-		     memory_known	  ? "data sheet of the processor"
+		     memory_known         ? "data sheet of the processor"
 		     : is_recent(machine) ? "assumed: 8 channels of DDR5-4800 a socket"
 					  : "assumed: 8 channels of DDR4-3200 a socket");
 	reading_line(machine->reading,
@@ -389,8 +376,7 @@ static void write_sockets(struct machine_read *machine)
 			"\t\t{ name = \"memory-%s\"; kind = \"socket\"; ends = [\"host\", "
 			"\"%s\"]; bandwidth = \"%.15g GB/s\"; line_overhead = \"0 B\"; duplex = "
 			"false; latency = \"90 ns\"; }, # %s; %s",
-			part->name, part->name,
-			socket_Bps(machine, part) / 1e9,
+			part->name, part->name, socket_Bps(machine, part) / 1e9,
 			place_of(machine, part), part->memory_Bps > 0 ? "data sheet" : "assumed");
 		for (const struct machine_part *other = NULL;
 		     (other = next_of(machine, PART_SOCKET, other)) < part;)

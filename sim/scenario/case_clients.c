@@ -155,7 +155,8 @@ static bool place(struct reader *c, struct job_entry *entry, const struct client
 				c->diag, origin,
 				"%s: %zu GPUs from '%s' on are needed, but topology '%s' has only "
 				"%zu (write a smaller number)",
-				params->tensor_count > 1 ? "case.tensor" : "case.expert", count, topology->gpus[places[0]].name, topology->name,
+				params->tensor_count > 1 ? "case.tensor" : "case.expert", count,
+				topology->gpus[places[0]].name, topology->name,
 				topology->gpu_count - places[0]);
 		places[count + i] = case_place_server(
 			c, own->server[0] ? entry->origin : case_origin_of(c, "case.server"),

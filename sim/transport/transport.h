@@ -52,7 +52,7 @@ struct connection_spec {
 	/* TCP streams of a program that opens several, and threads that send them; 0: those of the
 	 * parameters, one thread each. */
 	size_t stream_count, thread_count;
-	uint64_t seed;                 /* seed of its losses */
+	uint64_t seed; /* seed of its losses */
 	connection_failed_fn *failed;
 	void *failed_ctx;
 };

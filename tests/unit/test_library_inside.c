@@ -59,8 +59,8 @@ static void each_engine_has_its_own_sizes(void)
 	}
 }
 
-/* Two experts of a token are on two machines: 2 (1 - 1/4) = 1.5 machines have one, so a row for each
- * expert is 2/1.5 rows too many. 16 GPUs have 16 (1 - (15/16)^2) = 1.9375 of them. */
+/* Two experts of a token are on two machines: 2 (1 - 1/4) = 1.5 machines have one, so a row for
+ * each expert is 2/1.5 rows too many. 16 GPUs have 16 (1 - (15/16)^2) = 1.9375 of them. */
 static void tokens_cross_the_network_once_for_each_machine(void)
 {
 	struct library_params library = defaults();

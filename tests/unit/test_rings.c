@@ -151,16 +151,16 @@ static void rings_in_rank_order_leave_nvlink(void)
 	int adapters[4];
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, true, adapters);
-	struct rings eight =
-		rings_find(site.arena, site.fabric, site.ranks, 8, TRAFFIC_RDMA, NULL, false, false);
+	struct rings eight = rings_find(site.arena, site.fabric, site.ranks, 8, TRAFFIC_RDMA, NULL,
+					false, false);
 	CHECK(eight.shape.ring_count == 1);
 	CHECK(eight.shape.inside == HOP_PCI);
 	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
 	for (uint32_t i = 0; i < 8; i++)
 		CHECK(eight.order[i] == i);
 	/* Four of them form a ring over single links. */
-	struct rings four =
-		rings_find(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL, false, false);
+	struct rings four = rings_find(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL,
+				       false, false);
 	CHECK(four.shape.inside == HOP_NVLINK);
 	CHECK_NEAR(four.shape.inside_Bps, 20e9, 1e-9);
 	arena_free(site.arena);
@@ -175,7 +175,8 @@ static void rings_of_few_gpus_use_all_links_between_them(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, false, adapters);
 	struct ring_place pair[] = {site.ranks[0], site.ranks[3]};
-	struct rings two = rings_find(site.arena, site.fabric, pair, 2, TRAFFIC_RDMA, NULL, true, false);
+	struct rings two =
+		rings_find(site.arena, site.fabric, pair, 2, TRAFFIC_RDMA, NULL, true, false);
 	CHECK(two.shape.ring_count == 1);
 	CHECK_NEAR(two.shape.inside_Bps, 50e9, 1e-9);
 	struct rings three =

@@ -101,8 +101,8 @@ static double iteration_B(struct serving_model *model, struct iteration iteratio
 	return serving_model_time(model, &iteration).kernel_s * MEMORY_Bps;
 }
 
-/* With requests spread over four GPUs, an iteration takes the time of a quarter of its rows, rounded
- * up, of its sequences and of its keys. */
+/* With requests spread over four GPUs, an iteration takes the time of a quarter of its rows,
+ * rounded up, of its sequences and of its keys. */
 static void an_iteration_is_spread_over_the_gpus_of_a_replica(void)
 {
 	struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
