@@ -43,6 +43,37 @@ direct=$(pair --exchange deepep-low-latency)
 near tokens_cross_the_network_once_for_each_machine "$(pair --exchange deepep)" "$direct * 1.9922 / 8"
 near a_token_with_one_expert_crosses_it_as_often "$(pair --exchange deepep --set library.experts_top=1)" "$direct"
 
+# Mixtral has two experts of a token, which is neither the default of 8 nor 1.
+mixtral() {
+	time_of --topology hgx-h800 --model mixtral-8x7b --stack megatron-bf16 --gpus 8 --set plan.ep=8 \
+		--set plan.anyway=true --set plan.global_batch=8 --set case.sequence=512 --exchange deepep "$@"
+}
+experts=$(mixtral)
+near a_plan_takes_the_experts_of_a_token_from_its_network "$(mixtral --set library.experts_top=2)" "$experts"
+if [ "$(mixtral --set library.experts_top=8)" = "$experts" ]; then
+	echo "FAIL engines.the_number_of_experts_changes_a_plan"
+	failed=1
+else
+	echo "ok engines.the_number_of_experts_changes_a_plan"
+fi
+
+# refused NAME TEXT ARGUMENTS: a run ends with exit code 2 and this text.
+refused() {
+	"$farwire" run --topology hgx-h800 --quiet $3 >"$scratch/out" 2>&1
+	if [ $? -eq 2 ] && grep -qF "$2" "$scratch/out"; then
+		echo "ok engines.$1"
+	else
+		echo "FAIL engines.$1"
+		failed=1
+	fi
+}
+refused experts_need_a_network_of_experts "case.expert: model 'llama3-8b': it has no experts (write case.expert=1)" \
+	'--model llama3-8b --serve rate=1 --set case.expert=2'
+refused experts_are_spread_in_model_servers_only 'case.tensor and case.expert split model servers' \
+	'--model qwen3-30b-a3b --set case.expert=2'
+refused experts_are_not_split_by_tensors 'case.tensor: model' \
+	'--model qwen3-30b-a3b --serve rate=1 --set case.tensor=2'
+
 # Sixteen H100 on two machines over 10 Gb/s: with eight adapters eight rings carry an eighth each.
 sockets() {
 	time_of --topology dgx-h100 --collective all_reduce --exchange nccl-2.18 --transport tcp --gpus 16 \
