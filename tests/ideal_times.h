@@ -246,6 +246,16 @@ static double all_to_all_s(const struct algorithm *algorithm, const struct algor
 	return (double)rounds * message_s(link, spec->size_B / (double)n, 1, false);
 }
 
+/* Returns the time of g messages of S/n to the ranks of another node, of which the last one is
+ * forwarded; in one node, of g - 1 messages. */
+static double nodes_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
+		      const struct ideal_link *link)
+{
+	size_t nodes = spec->node_of ? spec->node_count : 1, g = spec->rank_count / nodes;
+	size_t count = nodes == 1 ? g - 1 : g > 1 ? g + 1 : 1;
+	return (double)count * message_s(link, spec->size_B / (double)spec->rank_count, 1, false);
+}
+
 static inline double ideal_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
 			     const struct ideal_link *link)
 {
@@ -274,7 +284,8 @@ static inline double ideal_s(const struct algorithm *algorithm, const struct alg
 		    {"broadcast", broadcast_s},
 		    {"linear_broadcast", linear_s},
 		    {"binomial_broadcast", binomial_s},
-		    {"all_to_all", all_to_all_s}};
+		    {"all_to_all", all_to_all_s},
+		    {"all_to_all_nodes", nodes_s}};
 	size_t i = 0, count = sizeof rows / sizeof rows[0];
 	while (i < count && strcmp(rows[i].name, algorithm->name) != 0)
 		i++;

@@ -576,6 +576,11 @@ struct collective_choice library_choose(const struct library_params *params,
 		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
 		if (!choice.algorithm) /* these ranks cannot use SHARP */
 			consider(library, shape, first_of(collective), size_B, &choice);
+	} else if (collective == COLLECTIVE_ALL_TO_ALL && library->experts != EXPERTS_LIBRARY) {
+		choice.algorithm = experts_find(library, shape);
+		library_reach(library, shape);
+		experts_settle(library, shape, &choice);
+		return choice;
 	} else if (collective == COLLECTIVE_ALL_TO_ALL) {
 		struct library_params simple = *library;
 		simple.protocol = CHOOSE_SIMPLE;

@@ -161,6 +161,12 @@ static bool have_access(const struct communicator *comm)
 	return all;
 }
 
+bool binds_sockets(const struct library_params *library)
+{
+	return library->rules == RULES_NCCL && !library->host_memory && library->ring_search &&
+	       !library_has_servers(library);
+}
+
 static void find_rings(struct communicator *comm)
 {
 	struct ring_place *places =
@@ -170,7 +176,8 @@ static void find_rings(struct communicator *comm)
 						comm->library->p2p_level < PATH_NVL};
 	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
 	comm->rings = rings_find(comm->spec.arena, comm->spec.fabric, places, comm->rank_count,
-				 traffic, comm->spec.fold, comm->library->ring_search);
+				 traffic, comm->spec.fold, comm->library->ring_search,
+				 binds_sockets(comm->library));
 	comm->rings.shape.socket = comm->socket;
 	comm->rings.shape.generation = oldest_generation(comm);
 	comm->rings.shape.peer_access = have_access(comm);

@@ -27,5 +27,13 @@ const struct algorithm *shots_find(const struct library_params *lib, const struc
 void shots_settle(const struct library_params *lib, const struct comm_shape *shape,
 		  struct collective_choice *choice);
 
+/* Returns the algorithm of library.experts, which is not EXPERTS_LIBRARY. Nodes of different sizes
+ * get their messages directly. */
+const struct algorithm *experts_find(const struct library_params *lib,
+				     const struct comm_shape *shape);
+/* Sets everything that follows from it: a buffer has a row for each expert of each token. */
+void experts_settle(const struct library_params *lib, const struct comm_shape *shape,
+		    struct collective_choice *choice);
+
 /* Applies the constants of the GPUs' generation to parameters that were resolved for them. */
 void library_reach(struct library_params *lib, const struct comm_shape *shape);

@@ -162,6 +162,8 @@ struct communicator {
 };
 
 /* ---- communicator.c ---- */
+/* Returns true if the library opens sockets on all adapters, as NCCL does. */
+bool binds_sockets(const struct library_params *library);
 void comm_fail(void *comm, const char *reason);                /* comm is a struct communicator */
 void comm_rank_over(struct operation *operation, size_t rank); /* called from a separate event */
 

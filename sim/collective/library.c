@@ -23,6 +23,10 @@ static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", 
 
 static const char *const custom_choices[] = {"serving", "on", "off", NULL};
 
+static const char *const engines[] = {"vllm", "sglang", "tensorrt_llm", NULL};
+
+static const char *const experts_choices[] = {"library", "direct", "nodes", NULL};
+
 static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
 static const char *const library_rules[] = {"nccl", "openmpi", "gloo", NULL};
@@ -42,6 +46,10 @@ static const struct param_row rows[] = {
 		     "whether small all-reduces of 2, 4, 6 or 8 GPUs with access to each other use "
 		     "one_shot and two_shot, as in vLLM: serving (model servers do), on, off",
 		     "vLLM: on unless --disable-custom-all-reduce is given"),
+	PARAM_CHOICE(struct library_params, engine, engines, "vllm",
+		     "model server whose sizes decide between one_shot, two_shot and the library "
+		     "(vllm, sglang, tensorrt_llm)",
+		     "assumption: vLLM, with which the model of servers was compared"),
 	COST_ASSUMED(struct library_params, one_shot_s, QUANTITY_TIME, 0, 1, "5 us",
 		     "time of an all-reduce in one shot without its bytes",
 		     "assumption: a kernel, and signals to all peers before and after it"),
@@ -52,6 +60,26 @@ static const struct param_row rows[] = {
 		     "bandwidth at which the kernel of one_shot and two_shot reads its peers, "
 		     "unless the links limit it",
 		     "assumption: 36 blocks with 8 GB/s each"),
+	PARAM_CHOICE(struct library_params, experts, experts_choices, "library",
+		     "how all-to-alls carry tokens to their experts: library (its messages), "
+		     "direct (each to its GPU at once), nodes (once to each machine, then inside)",
+		     "DeepEP: direct in its kernels for few tokens, nodes in those for many"),
+	PARAM_WHOLE(struct library_params, experts_top_count, 1, 1024, "8",
+		    "number of experts of a token, with library.experts=nodes; a job whose network "
+		    "has experts takes their number",
+		    "assumption: 8, as in DeepSeek-V3, Qwen3 and Kimi"),
+	PARAM_WHOLE(struct library_params, experts_nodes_count, 0, 1e6, "0",
+		    "largest number of machines with experts of a token, with "
+		    "library.experts=nodes; 0 means any",
+		    "assumption: routers choose among all experts (DeepSeek-V3: 4 machines)"),
+	PARAM_WHOLE(struct library_params, experts_blocks_count, 1, 1024, "20",
+		    "SMs that the exchange of experts occupies, unless library.experts is library",
+		    "DeepEP, deep_ep/buffer.py: num_sms"),
+	COST_ASSUMED(struct library_params, experts_start_s, QUANTITY_TIME, 0, 1, "20 us",
+		     "time of an exchange of experts without its bytes, unless library.experts is "
+		     "library",
+		     "assumption: a kernel of two phases, in each of which all SMs wait for each "
+		     "other, and a round of counts between the GPUs"),
 	PARAM_TEXT(struct library_params, algorithm, "auto",
 		   "algorithm of all-reduce; auto means NCCL's choice of ring, double_tree or nvls",
 		   "NCCL 2.4 and later"),
@@ -346,6 +374,14 @@ static const struct param_row rows[] = {
 		   "whether a GPU's messages may leave through another GPU's memory, over NVLink, "
 		   "by the adapter on the receiver's rail",
 		   "NCCL 2.12 and later: PXN, on unless NCCL_PXN_DISABLE is set"),
+	PARAM_WHOLE(struct library_params, socket_threads_count, 0, 16, "0",
+		    "threads that send the sockets of a connection (NCCL_SOCKET_NTHREADS); 0 means "
+		    "as NCCL decides: 2 on AWS, 4 on Google's adapters, otherwise 1",
+		    "NCCL 2.28, src/transport/net_socket.cc, ncclNetSocketGetNsockNthread"),
+	PARAM_WHOLE(struct library_params, socket_sockets_count, 0, 64, "0",
+		    "sockets of each of these threads (NCCL_NSOCKS_PERTHREAD); 0 means as NCCL "
+		    "decides: 8 on AWS, otherwise 1",
+		    "NCCL 2.28, src/transport/net_socket.cc, ncclNetSocketGetNsockNthread"),
 	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
 		     "size of staged pieces, and of the pieces of a pipelined tree",
 		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),

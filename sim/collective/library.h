@@ -32,6 +32,10 @@ enum library_rules { RULES_NCCL, RULES_OPENMPI, RULES_GLOO };
 enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
 /* Whether the kernels of a model server take part (shots.c): only in a model server, or always. */
 enum custom_choice { CUSTOM_SERVING, CUSTOM_ON, CUSTOM_OFF };
+enum custom_engine { ENGINE_VLLM, ENGINE_SGLANG, ENGINE_TENSORRT_LLM };
+/* How all-to-alls carry tokens to experts (all_to_all.c): as the library's messages, from GPU to
+ * GPU directly, or once to each node. */
+enum experts_choice { EXPERTS_LIBRARY, EXPERTS_DIRECT, EXPERTS_NODES };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
 const char *protocol_name(enum protocol protocol); /* for example "LL128" */
 
@@ -44,8 +48,10 @@ struct library_params {
 	const char *name, *algorithm, *msccl;
 	const struct msccl *script; /* content of the file msccl; NULL: none */
 	bool by_generation;
-	int custom_all_reduce; /* enum custom_choice */
+	int custom_all_reduce, engine; /* enum custom_choice, enum custom_engine */
 	double one_shot_s, two_shot_s, shot_Bps;
+	int experts; /* enum experts_choice */
+	double experts_top_count, experts_nodes_count, experts_blocks_count, experts_start_s;
 	/* By generation: constants.h; NULL: NCCL's own. Then the time of a message of an all-to-all
 	 * with it, and of all of them if they use Simple. */
 	const struct collective_constants *constants[GENERATION_COUNT];
@@ -87,6 +93,7 @@ struct library_params {
 	int p2p_level, net_gdr_level; /* enum path_level */
 	double cross_nic_count;
 	bool collnet, efa_tuner, pxn;
+	double socket_threads_count, socket_sockets_count;
 	double slice_B, block_share_ratio, kernel_loss_ratio, memory_traffic_ratio;
 };
 extern const struct param_table library_table;
@@ -111,6 +118,7 @@ struct comm_shape {
 	int efa_generation;
 	bool host_memory_only;
 	bool network_adds; /* switches of the network add (SHARP) */
+	int provider;      /* enum link_provider, of the network */
 	bool peer_access;  /* all GPUs of a node access each other's memory */
 	bool multicast;    /* an NVSwitch connects all GPUs of a node */
 	int generation;    /* enum gpu_generation: the oldest GPU */

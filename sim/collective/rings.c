@@ -46,7 +46,7 @@ struct finder {
 	struct arena *arena, *scratch;
 	struct fabric *fabric;
 	unsigned traffic; /* the traffic that networks must carry */
-	bool search;
+	bool search, binds;
 	bool across; /* there are several machines, possibly all of one class */
 	struct ring_machine *machines;
 	size_t machine_count;
@@ -243,8 +243,9 @@ static enum path_level adapter_level(struct finder *finder, const struct ring_ma
 
 static void find_adapters(struct finder *finder, struct ring_machine *machine)
 {
-	/* Sockets leave from the host; RDMA leaves from GPUs directly. */
-	bool sockets = finder->traffic & TRAFFIC_SOCKETS;
+	/* NCCL takes the adapter nearest to each GPU, for sockets too. Other libraries bind sockets
+	 * to no adapter, so that they leave by the one nearest to the host's memory. */
+	bool sockets = finder->traffic & TRAFFIC_SOCKETS && !finder->binds;
 	size_t used = 0;
 	list_adapters(finder, machine);
 	machine->adapter = ARENA_ARRAY(finder->scratch, machine->count, uint32_t);
@@ -419,6 +420,7 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 		if (machine->network && machine->network->efa_generation > 0)
 			shape.efa_generation = machine->network->efa_generation;
 		shape.host_memory_only |= machine->network && machine->network->host_memory_only;
+		shape.provider = machine->network ? machine->network->provider : PROVIDER_NONE;
 		shape.network_adds = machine->network && machine->network->adds;
 		if (machine->count > shape.rank_most)
 			shape.rank_most = machine->count;
@@ -489,7 +491,8 @@ static void unfold(struct arena *arena, const struct fold *fold, struct rings *r
 }
 
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, unsigned traffic, const struct fold *fold, bool search)
+			size_t rank_count, unsigned traffic, const struct fold *fold, bool search,
+			bool binds)
 {
 	struct finder finder = {
 		.arena = arena,
@@ -497,6 +500,7 @@ struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct
 		.fabric = fabric,
 		.traffic = traffic,
 		.search = search,
+		.binds = binds,
 		.across = fold && fold->machine_count > 1,
 	};
 	struct rings rings = find(&finder, ranks, rank_count);

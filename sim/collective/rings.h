@@ -29,6 +29,7 @@ struct rings {
 /* fold: ranks are the simulated ones, and order and node_of contain all ranks; NULL: ranks are all.
  * traffic: the traffic that networks between hosts must carry. Without search (ring_search false),
  * as in some libraries, there is one ring with the ranks of each node in their order, whatever the
- * links. */
+ * links. binds: the library binds its sockets to the adapter nearest to each GPU. */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, unsigned traffic, const struct fold *fold, bool search);
+			size_t rank_count, unsigned traffic, const struct fold *fold, bool search,
+			bool binds);

@@ -75,14 +75,20 @@ const struct algorithm algorithm_two_shot = {
 	.build = build,
 };
 
-/* Sizes of buffers from which on vLLM 0.19 leaves an all-reduce to NCCL, for 2, 4, 6 and 8 GPUs
- * (vllm/distributed/device_communicators/all_reduce_utils.py). From Hopper on this includes
- * PyTorch's kernels on symmetric memory, which vLLM takes for larger buffers. */
-static double most_B(const struct comm_shape *shape)
+/* Sizes of buffers from which on the engine leaves an all-reduce to NCCL, for 2, 4, 6 and 8 GPUs:
+ * vLLM 0.19 (vllm/distributed/device_communicators/all_reduce_utils.py), SGLang
+ * (device_communicators/custom_all_reduce.py, _MAX_CAR_SIZE) and TensorRT-LLM
+ * (customAllReduceUtils.h, getMaxRequiredWorkspaceSize). From Hopper on, vLLM's include PyTorch's
+ * kernels on symmetric memory, which it takes for larger buffers. */
+static double most_B(const struct comm_shape *shape, int engine)
 {
 	static const double mib = 1 << 20;
 	static const double hopper[] = {8, 32, 64, 64}, blackwell[] = {2, 32, 128, 128};
 	size_t index = shape->rank_count / 2 - 1;
+	if (engine == ENGINE_TENSORRT_LLM)
+		return index == 0 ? 16e6 : 8e6;
+	if (engine == ENGINE_SGLANG)
+		return 8 * mib;
 	if (shape->generation >= GENERATION_BLACKWELL)
 		return blackwell[index] * mib;
 	return (shape->generation >= GENERATION_HOPPER ? hopper[index] : 8) * mib;
@@ -93,10 +99,16 @@ const struct algorithm *shots_find(const struct library_params *lib, const struc
 {
 	size_t n = shape->rank_count;
 	if (lib->custom_all_reduce != CUSTOM_ON || shape->node_count > 1 || n % 2 > 0 || n > 8 ||
-	    !shape->peer_access || (n > 2 && !shape->multicast) || size_B >= most_B(shape))
+	    !shape->peer_access || (n > 2 && !shape->multicast) ||
+	    size_B >= most_B(shape, lib->engine))
 		return NULL;
-	/* csrc/custom_all_reduce.cuh */
-	bool one = n == 2 || size_B < (n <= 4 ? 512 : 256) * 1024;
+	/* vLLM's and SGLang's csrc/custom_all_reduce.cuh; TensorRT-LLM's thop/allreduceOp.cpp,
+	 * which also wants NVLink */
+	bool tensorrt = lib->engine == ENGINE_TENSORRT_LLM;
+	if (tensorrt && shape->inside != HOP_NVLINK)
+		return NULL;
+	double step_B = tensorrt ? 500e3 : 256 * 1024;
+	bool one = n == 2 || size_B < (n <= 4 ? 2 : 1) * step_B;
 	return one ? &algorithm_one_shot : &algorithm_two_shot;
 }
 

@@ -242,13 +242,14 @@ void message_give(struct communicator *comm, struct message_state *message)
 static void check_message(const struct communicator *comm, const struct message_state *message)
 {
 	struct way *way = message->wire->way;
-	/* A switch that adds or multiplies messages carries fewer bytes than it delivers. */
+	/* A switch that adds or multiplies messages carries fewer bytes than it delivers, and so do
+	 * links on which the tokens of several experts travel once. */
 	double carried_ratio = fmax(1, message->operation->choice.goodput_ratio[way->class]);
 	double size_B = message->size_B / carried_ratio;
 	way->delivered_B[0] += size_B * near_count(comm, message->operation->plan, message->step);
 	way->delivered_B[1] += size_B * far_count(comm, message->operation, message->step);
 	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
-	double least_s = message->size_B * way->least_spB;
+	double least_s = size_B * way->least_spB;
 	if (message->operation->merged_latency_ps == 0)
 		least_s += way->least_s;
 	if (taken_s < least_s * (1 - slack_ratio) - slack_s)

@@ -63,9 +63,34 @@ static void socket_open(struct socket *socket)
 	connection_open(socket->connection, socket_opened, socket, 0);
 }
 
+/* The sockets and threads that NCCL gives a connection on the adapters of clouds. */
+static const size_t sockets_of[PROVIDER_COUNT] = {1, 8, 1}, threads_of[PROVIDER_COUNT] = {1, 2, 4};
+
+/* Returns the adapters of a connection, by end; NULL: it is bound to none. */
+static const int *adapters_of(const struct communicator *comm, size_t from, size_t to)
+{
+	const int *own = comm->rings.adapter_of;
+	if (!binds_sockets(comm->library) || from >= comm->rank_count || to >= comm->rank_count ||
+	    own[from] < 0 || own[to] < 0)
+		return NULL;
+	int *ends = ARENA_ARRAY(comm->spec.arena, 2, int);
+	ends[0] = own[from];
+	ends[1] = own[to];
+	return ends;
+}
+
 static struct connection *connect(struct communicator *comm, size_t from, size_t to, size_t channel)
 {
 	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
+	const struct library_params *library = comm->library;
+	int provider = comm->rings.shape.provider;
+	size_t threads = 0, sockets = 0;
+	if (binds_sockets(library)) {
+		threads = library->socket_threads_count > 0 ? (size_t)library->socket_threads_count
+							    : threads_of[provider];
+		sockets = library->socket_sockets_count > 0 ? (size_t)library->socket_sockets_count
+							    : sockets_of[provider];
+	}
 	const struct connection_spec spec = {
 		.engine = comm->spec.engine,
 		.fabric = comm->spec.fabric,
@@ -76,6 +101,9 @@ static struct connection *connect(struct communicator *comm, size_t from, size_t
 		.params = comm->spec.transport_params,
 		.ends = {{.guest = a->place.guest, .core = a->core},
 			 {.guest = b->place.guest, .core = b->core}},
+		.adapters = adapters_of(comm, from, to),
+		.stream_count = threads * sockets,
+		.thread_count = threads,
 		.seed = comm->spec.seed,
 		.failed = comm_fail,
 		.failed_ctx = comm,
@@ -83,12 +111,27 @@ static struct connection *connect(struct communicator *comm, size_t from, size_t
 	return connection_new(comm->spec.transport, &spec);
 }
 
+enum { ADAPTERS = 64 };
+
+/* Returns a number of the rank's adapter within its machine. */
+static int adapter_index(const struct communicator *comm, size_t rank)
+{
+	int node = comm->rings.adapter_of[rank];
+	return node < 0 ? 0 : (node - comm->ranks[rank].host_node + ADAPTERS) % ADAPTERS;
+}
+
 struct socket *socket_find(struct communicator *comm, size_t from, size_t to, size_t channel)
 {
 	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
 	size_t least = a->process < b->process ? a->process : b->process;
 	size_t most = a->process + b->process - least;
-	void **place = pairs_at(comm->spec.arena, &comm->sockets, least, most, channel);
+	/* ranks with different adapters have connections of their own */
+	size_t key = channel;
+	if (binds_sockets(comm->library) && from < comm->rank_count && to < comm->rank_count)
+		key = channel * ADAPTERS * ADAPTERS +
+		      (size_t)adapter_index(comm, least == a->process ? from : to) * ADAPTERS +
+		      (size_t)adapter_index(comm, least == a->process ? to : from);
+	void **place = pairs_at(comm->spec.arena, &comm->sockets, least, most, key);
 	if (*place)
 		return *place;
 	struct connection *connection = connect(comm, from, to, channel);

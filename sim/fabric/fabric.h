@@ -117,14 +117,20 @@ struct link_traits {
 	/* The link divides all traffic into packets of its own (PCIe TLPs, NVLink flits, cache
 	 * lines), invisible to the ends. It has no influence on a route's MTU. */
 	bool own_packets;
+	double flow_Bps;       /* largest bandwidth of one TCP stream; 0: unlimited */
+	int provider;          /* enum link_provider */
 	int efa_generation;    /* of Amazon's EFA; 0: another kind of link */
 	bool host_memory_only; /* the adapter does not access GPU memory */
+	bool half_duplex;      /* both directions share the capacity of [0] */
 	bool adds;             /* its switches add the values of collectives (SHARP) */
 	/* True for a link between two routers of a torus. Their coordinates differ in one
 	 * dimension. From a to b the coordinate grows by one, or wraps around. */
 	bool in_torus;
 	int router[2][3];
 };
+
+/* Clouds whose adapters a library recognises by their vendor. */
+enum link_provider { PROVIDER_NONE, PROVIDER_AWS, PROVIDER_GOOGLE, PROVIDER_COUNT };
 
 struct link_kind; /* sim/fabric/link.h */
 
@@ -167,6 +173,7 @@ struct route {
 	/* smallest packet_payload_B > 0 of the hops without own_packets; 0: none */
 	double mtu_B;
 	double loss_ratio; /* 1 - product of (1 - loss) */
+	double flow_Bps;   /* smallest flow_Bps > 0 of the hops; 0: none */
 	bool physical_nic; /* true if any hop has one */
 };
 
@@ -174,6 +181,10 @@ struct route {
  * up to ROUTE_LINKS_MAX links. It is computed once and kept. from == to gives an empty route. The
  * route from `to` to `from` uses the same links, except on a torus. */
 const struct route *fabric_route(struct fabric *fabric, int from, int to, unsigned traffic);
+/* Returns a new route from nodes[0] to nodes[3] that leaves its host at the adapter nodes[1] and
+ * enters the other one at nodes[2], or NULL if there is none. */
+const struct route *fabric_route_through(struct fabric *fabric, const int nodes[4],
+					 unsigned traffic);
 /* Returns a hint for the user if some route had too many links, otherwise "". */
 const char *fabric_route_hint(const struct fabric *fabric);
 

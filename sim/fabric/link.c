@@ -19,6 +19,8 @@ void plain_traits(const void *params, struct link_traits *out)
 		.packet_payload_B = link->mtu_B,
 		.packet_overhead_B = link->packet_overhead_B,
 		.loss_ratio = {link->loss_ratio, link->reverse_loss_ratio},
+		.flow_Bps = link->flow_Bps,
+		.provider = link->provider,
 	};
 }
 

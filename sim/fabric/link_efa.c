@@ -22,12 +22,17 @@ static const struct param_row rows[] = {
 		     "machines (p5), of which NCCL's hop is 7 us"),
 	PARAM_BOOL(struct link_params, gpudirect, "true", "whether the adapter accesses GPU memory",
 		   "aws-ofi-nccl, src/platform-aws.cpp, gdr_required: all but p3dn"),
+	PARAM_NUMBER(struct link_params, flow_Bps, QUANTITY_RATE, 0, 1e13, "10 Gbit/s",
+		     "largest bandwidth of one TCP stream; 0 means unlimited",
+		     "AWS, EC2 instance network bandwidth: 10 Gbit/s in a cluster placement group, "
+		     "otherwise 5 Gbit/s"),
 };
 
 static void traits(const void *params, struct link_traits *out)
 {
 	const struct link_params *efa = params;
 	cable_traits(params, out);
+	out->provider = PROVIDER_AWS;
 	out->efa_generation = (int)efa->generation_count;
 	out->host_memory_only = !efa->gpudirect;
 }

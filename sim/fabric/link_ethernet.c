@@ -10,6 +10,8 @@
 	"assumption: a healthy link in a machine room has no loss; draws go up to 2e-5 (95 %), "   \
 	"the share of SYN packets that Pingmesh saw lost within a pod (Guo et al., SIGCOMM 2015)"
 
+static const char *const providers[] = {"none", "aws", "google", NULL};
+
 static const struct param_row rows[] = {
 	PARAM_NUMBER(struct link_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "10 Gbit/s",
 		     "bandwidth: line rate from the first end to the second", "IEEE 802.3ae"),
@@ -43,6 +45,14 @@ static const struct param_row rows[] = {
 	PARAM_BOOL(struct link_params, physical, "true",
 		   "whether the receiver has a physical NIC (false: a virtual switch in one host)",
 		   "assumption: a cable"),
+	PARAM_NUMBER(struct link_params, flow_Bps, QUANTITY_RATE, 0, 1e13, "0 Gbit/s",
+		     "largest bandwidth of one TCP stream; 0 means unlimited",
+		     "AWS, EC2 instance network bandwidth: 5 Gbit/s, or 10 Gbit/s in a cluster "
+		     "placement group; own networks do not limit a stream"),
+	PARAM_CHOICE(struct link_params, provider, providers, "none",
+		     "cloud whose adapters NCCL recognises, which decides its number of sockets: "
+		     "none, aws, google",
+		     "assumption: a network of the owner of the machines"),
 };
 
 static void traits(const void *params, struct link_traits *out)

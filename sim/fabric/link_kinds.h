@@ -12,6 +12,8 @@
 struct link_params {
 	double bandwidth_Bps, reverse_bandwidth_Bps, mtu_B, packet_overhead_B, latency_s;
 	double loss_ratio, reverse_loss_ratio, unmoderated_loss_ratio, generation_count;
+	double flow_Bps;
+	int provider; /* enum link_provider */
 	bool physical, sharp, gpudirect;
 };
 /* Set the traits of a link inside a host, or of a cable between physical NICs. */

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* NVLink: a bundle of links between two GPUs, a GPU and a CPU, or a GPU and an NVSwitch. Data
- * travel in packets of flits of 16 bytes: one header flit and up to 16 data flits. */
+ * travel in packets of flits of 16 bytes: one header flit and up to 16 data flits. With a bandwidth
+ * of its own it is another link of the same use, such as AMD's xGMI. */
 #include "sim/fabric/link_kinds.h"
 
 struct nvlink_params {
-	double generation_count, links_count, packet_payload_B, packet_overhead_B, latency_s;
+	double bandwidth_Bps, generation_count, links_count;
+	double packet_payload_B, packet_overhead_B, latency_s;
 };
 
 static const struct param_row rows[] = {
+	PARAM_NUMBER(struct nvlink_params, bandwidth_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		     "bandwidth of one link in one direction, for links that are not NVLinks, such "
+		     "as AMD's xGMI; 0 means that of the generation",
+		     "by definition: the generation states it"),
 	PARAM_WHOLE(struct nvlink_params, generation_count, 1, 5, "2",
 		    "generation of NVLink: 1 P100, 2 V100, 3 A100, 4 H100, 5 B200",
 		    "assumption: V100, the most common in the shipped topologies"),
@@ -35,7 +41,9 @@ static void traits(const void *params, struct link_traits *out)
 	 * GB/s). */
 	static const double link_Bps[] = {20e9, 25e9, 25e9, 26.5625e9, 53.125e9};
 	const struct nvlink_params *nvlink = params;
-	double capacity_Bps = link_Bps[(int)nvlink->generation_count - 1] * nvlink->links_count;
+	double own_Bps = nvlink->bandwidth_Bps > 0 ? nvlink->bandwidth_Bps
+						   : link_Bps[(int)nvlink->generation_count - 1];
+	double capacity_Bps = own_Bps * nvlink->links_count;
 	*out = (struct link_traits){
 		.capacity_Bps = {capacity_Bps, capacity_Bps},
 		.latency_s = nvlink->latency_s,

@@ -6,6 +6,7 @@
 
 struct socket_params {
 	double bandwidth_Bps, line_payload_B, line_overhead_B, latency_s;
+	bool duplex;
 };
 
 static const struct param_row rows[] = {
@@ -22,6 +23,10 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(struct socket_params, latency_s, QUANTITY_TIME, 0, 1, "60 ns",
 		     "one-way latency",
 		     "assumption: remote memory answers about 50 to 70 ns later than local memory"),
+	PARAM_BOOL(struct socket_params, duplex, "true",
+		   "whether each direction has the bandwidth; false if both share it, as reads and "
+		   "writes share the memory channels of a socket",
+		   "Intel, An Introduction to the QuickPath Interconnect, 2009: a pair of links"),
 };
 
 static void traits(const void *params, struct link_traits *out)
@@ -33,6 +38,7 @@ static void traits(const void *params, struct link_traits *out)
 		.packet_payload_B = socket->line_payload_B,
 		.packet_overhead_B = socket->line_overhead_B,
 		.own_packets = true,
+		.half_duplex = !socket->duplex,
 	};
 }
 

@@ -332,6 +332,9 @@ static void add_up(const struct fabric *fabric, struct route *route)
 		if (mtu_B > 0 && (route->mtu_B <= 0 || mtu_B < route->mtu_B))
 			route->mtu_B = mtu_B;
 		arrives *= 1 - traits->loss_ratio[hop.direction];
+		if (traits->flow_Bps > 0 &&
+		    (route->flow_Bps <= 0 || traits->flow_Bps < route->flow_Bps))
+			route->flow_Bps = traits->flow_Bps;
 		route->physical_nic |= traits->physical_nic;
 	}
 	route->loss_ratio = 1 - arrives;
@@ -409,6 +412,31 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to, unsign
 	*VEC_PUSH(fabric->arena, &fabric->routes) =
 		(struct cached_route){from, to, traffic, route, *chain};
 	*chain = fabric->routes.count;
+	return route;
+}
+
+const struct route *fabric_route_through(struct fabric *fabric, const int nodes[4],
+					 unsigned traffic)
+{
+	enum { PARTS = 3 };
+	const struct route *parts[PARTS];
+	size_t count = 0;
+	for (size_t i = 0; i < PARTS; i++) {
+		unsigned across = i == 1 ? TRAFFIC_BETWEEN_HOSTS : 0;
+		parts[i] = fabric_route(fabric, nodes[i], nodes[i + 1], traffic | across);
+		if (!parts[i])
+			return NULL;
+		count += parts[i]->count;
+	}
+	if (count > ROUTE_LINKS_MAX)
+		return NULL;
+	struct hop *hops = ARENA_ARRAY(fabric->arena, count, struct hop);
+	struct route *route = ARENA_NEW(fabric->arena, struct route);
+	route->hops = hops;
+	for (size_t i = 0; i < PARTS; i++)
+		for (size_t k = 0; k < parts[i]->count; k++)
+			hops[route->count++] = parts[i]->hops[k];
+	add_up(fabric, route);
 	return route;
 }
 

@@ -52,8 +52,10 @@ int fabric_link_add(struct fabric *fabric, const char *name, const struct link_k
 		const char *resource =
 			arena_printf(fabric->arena, "%s %s>%s", name,
 				     fabric_node_name(fabric, from), fabric_node_name(fabric, to));
-		link->resources[direction] =
-			fabric_resource_add(fabric, resource, traits->capacity_Bps[direction]);
+		link->resources[direction] = link->resources[0];
+		if (direction == 0 || !traits->half_duplex)
+			link->resources[direction] = fabric_resource_add(
+				fabric, resource, traits->capacity_Bps[direction]);
 		struct adjacency *adjacency = &fabric->nodes.items[from];
 		*VEC_PUSH(fabric->arena, &adjacency->hops) = (struct hop){index, direction};
 		adjacency->inside |= kind->inside_host;

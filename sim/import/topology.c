@@ -317,7 +317,7 @@ static void write_host(struct machine_read *machine)
 	     (part = next_of(machine, PART_SOCKET, part));) {
 		cpus += part->cpu_count;
 		memory_known &= part->memory_Bps > 0;
-		memory_Bps += part->memory_Bps > 0 ? part->memory_Bps : 204.8e9;
+		memory_Bps += socket_Bps(machine, part);
 	}
 	double cores = machine->threads ? ceil(cpus / 2) : cpus;
 	const char *why = cpus > 0 ? machine->threads ? "two threads of a core, as assumed"
@@ -328,8 +328,9 @@ static void write_host(struct machine_read *machine)
 		     why);
 	reading_line(machine->reading, "\t\tdram_bandwidth = \"%.15g GB/s\"; # %s",
 		     memory_Bps / 1e9,
-		     memory_known ? "data sheet of the processor"
-				  : "assumed: 8 channels of DDR4-3200 a socket");
+		     memory_known         ? "data sheet of the processor"
+		     : is_recent(machine) ? "assumed: 8 channels of DDR5-4800 a socket"
+					  : "assumed: 8 channels of DDR4-3200 a socket");
 	reading_line(machine->reading,
 		     "\t\tclock = \"2.4 GHz\"; power_policy = \"max_performance\"; c_states = "
 		     "false; # assumed");
@@ -373,17 +374,19 @@ static void write_sockets(struct machine_read *machine)
 		reading_line(
 			machine->reading,
 			"\t\t{ name = \"memory-%s\"; kind = \"socket\"; ends = [\"host\", "
-			"\"%s\"]; bandwidth = \"%.15g GB/s\"; latency = \"90 ns\"; }, # %s; %s",
-			part->name, part->name,
-			(part->memory_Bps > 0 ? part->memory_Bps : 204.8e9) / 1e9,
+			"\"%s\"]; bandwidth = \"%.15g GB/s\"; line_overhead = \"0 B\"; duplex = "
+			"false; latency = \"90 ns\"; }, # %s; %s",
+			part->name, part->name, socket_Bps(machine, part) / 1e9,
 			place_of(machine, part), part->memory_Bps > 0 ? "data sheet" : "assumed");
 		for (const struct machine_part *other = NULL;
 		     (other = next_of(machine, PART_SOCKET, other)) < part;)
 			reading_line(machine->reading,
 				     "\t\t{ name = \"%s-%s\"; kind = \"socket\"; ends = "
-				     "[\"%s\", \"%s\"]; bandwidth = \"62.4 GB/s\"; latency "
-				     "= \"60 ns\"; }, # assumed: three UPI links of 10.4 GT/s",
-				     other->name, part->name, other->name, part->name);
+				     "[\"%s\", \"%s\"]; bandwidth = \"%s GB/s\"; latency "
+				     "= \"60 ns\"; }, # assumed: three UPI links of %s GT/s",
+				     other->name, part->name, other->name, part->name,
+				     is_recent(machine) ? "96" : "62.4",
+				     is_recent(machine) ? "16" : "10.4");
 	}
 }
 
@@ -510,16 +513,16 @@ static void write_network(struct machine_read *machine, double generation)
 static void write_topology(struct machine_read *machine)
 {
 	struct reading *r = machine->reading;
-	double generation = 3;
+	machine->generation = 3;
 	for (const struct machine_part *part = NULL; (part = next_of(machine, PART_GPU, part));)
-		generation = fmax(generation, model_of(part)->pcie_generation);
+		machine->generation = fmax(machine->generation, model_of(part)->pcie_generation);
 	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
 	reading_line(r, "# Written by farwire import topology.");
 	reading_line(r, "topology = {");
 	reading_line(r, "\tname = \"imported\";");
 	reading_line(r, "\thelp = \"imported machine with %zu GPUs\";",
 		     count_of(machine, PART_GPU));
-	write_network(machine, generation);
+	write_network(machine, machine->generation);
 	reading_line(r, "};");
 	reading_line(r, "machine = {");
 	reading_line(r, "\tvendor = \"any\";");
@@ -528,7 +531,7 @@ static void write_topology(struct machine_read *machine)
 	write_switches(machine);
 	reading_line(r, "\tlinks = (");
 	write_sockets(machine);
-	write_pcie(machine, generation, machine->nvlinks.count);
+	write_pcie(machine, machine->generation, machine->nvlinks.count);
 	write_nvlinks(machine);
 	reading_line(r, "\t);");
 	write_ports(machine);

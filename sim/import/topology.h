@@ -45,8 +45,23 @@ struct machine_read {
 	VEC(struct device_name) devices;
 	VEC(const char *) gpu_names;        /* of nvidia-smi -L, by number */
 	bool threads;                       /* cpu_count are hardware threads */
+	double generation;                  /* of PCIe, the highest of its GPUs */
 	const char *network, *network_path; /* group of a fabric that was read, and its file */
 };
+
+/* Returns true if processors are of the time of PCIe 5, which came with DDR5 (Intel's Sapphire
+ * Rapids: 8 channels of DDR5-4800 and UPI of 16 GT/s). */
+static inline bool is_recent(const struct machine_read *machine)
+{
+	return machine->generation > 4;
+}
+
+/* Returns the bandwidth of a processor's memory, which is assumed if it is not known. */
+static inline double socket_Bps(const struct machine_read *machine, const struct machine_part *part)
+{
+	double usual_Bps = is_recent(machine) ? 307.2e9 : 204.8e9;
+	return part->memory_Bps > 0 ? part->memory_Bps : usual_Bps;
+}
 
 /* Adds a part with the defaults of an unknown one, and returns its index. Reports an error if there
  * are too many. */

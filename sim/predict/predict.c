@@ -228,12 +228,13 @@ static const char *idle_adapters(struct arena *arena, const struct scenario *sce
 	arena_free(scratch);
 	if (idle == 0 || idle == count)
 		return NULL;
+	bool nearest = !job->transport->sockets ||
+		       (!job->runtime && job->library && job->library->rules == RULES_NCCL);
 	return arena_printf(
 		arena, "%zu of %zu adapters of %s carry nothing, because %s", idle, count, host,
-		job->transport->sockets
-			? "all connections of a machine use one adapter (a library that opens "
-			  "sockets on all of them, as NCCL does, can be several times faster)"
-			: "each GPU uses the nearest one");
+		nearest ? "each GPU uses the nearest one"
+			: "all connections of a machine use one adapter (NCCL, which opens "
+			  "sockets on all of them, can be several times faster)");
 }
 
 /* ---- the whole prediction ---- */

@@ -350,6 +350,10 @@ static bool read_exchange(struct reader *c, const struct job_request *job, struc
 			      &library_table, library);
 	if (fine && library->rules == RULES_NCCL)
 		read_constants(c, library);
+	const char *top = arena_printf(c->arena, "%s.experts_top", path);
+	if (entry->network && network_expert_top(entry->network) > 0 &&
+	    cfg_param_find(c->resolution, top)->source == CFG_SOURCE_DEFAULT)
+		library->experts_top_count = (double)network_expert_top(entry->network);
 	fine = fine && library_fits(c, path, entry->rank_count, library);
 	if (!c->transport)
 		case_transport(c, file);

@@ -32,7 +32,8 @@ void case_serve_want(struct reader *c)
 	if (!c->params->gpu[0])
 		c->params->gpu = "spread";
 	c->may_fold = false;
-	c->gpus_wanted = (size_t)(listed * c->params->copies_count * c->params->tensor_count);
+	c->gpus_wanted = (size_t)(listed * c->params->copies_count * c->params->tensor_count *
+				  c->params->expert_count);
 }
 
 /* Returns the group that describes the requests of a network; NULL: the file has none. A group may
@@ -74,17 +75,20 @@ static void split(struct reader *c, struct service_entry *service)
 {
 	const struct shard_params params = {.tensor_count = (size_t)c->params->tensor_count,
 					    .context_count = 1,
-					    .expert_count = 1,
+					    .expert_count = (size_t)c->params->expert_count,
 					    .imbalance_ratio = 1,
 					    .tensor_key = "case.tensor"};
 	const char *why = "only networks that generate tokens are split (write case.tensor=1)";
-	if (params.tensor_count == 1)
+	service->spread = c->params->expert_count;
+	const char *key = params.tensor_count > 1 ? "case.tensor" : "case.expert";
+	if (params.tensor_count == 1 && params.expert_count == 1)
 		return;
-	if (service->one_token)
+	if (params.expert_count > 1 && network_expert_top(service->network) == 0)
+		why = "it has no experts (write case.expert=1)";
+	else if (service->one_token)
 		service->shard = shard_new(c->arena, service->one_token, &params, &why);
 	if (!service->shard)
-		case_error(c, "case.tensor", "case.tensor: model '%s': %s", service->network->name,
-			   why);
+		case_error(c, key, "%s: model '%s': %s", key, service->network->name, why);
 }
 
 double service_requests_count(const struct scenario *scenario, const struct service_entry *service)
@@ -186,11 +190,11 @@ static void gpus_fit(struct reader *c)
 	for (size_t i = 0; i < scenario->job_count; i++)
 		for (size_t k = 0; k < scenario->jobs[i].rank_count; k++) {
 			bool *own = &taken[scenario->jobs[i].gpus[k]];
-			if (c->params->tensor_count > 1 &&
+			if (scenario->jobs[i].rank_count > 1 &&
 			    (*own || scenario->jobs[i].fraction_ratio < 1))
 				diag_error(c->diag, scenario->jobs[i].origin,
-					   "client '%s': a replica with case.tensor above 1 needs "
-					   "whole GPUs of its own, but '%s' is shared (write fewer "
+					   "client '%s': a replica with several GPUs needs whole "
+					   "ones of its own, but '%s' is shared (write fewer "
 					   "case.copies, or another gpu)",
 					   scenario->jobs[i].name,
 					   scenario->topology.gpus[scenario->jobs[i].gpus[k]].name);

@@ -40,7 +40,8 @@ struct case_params {
 	const char *degrade, *devices, *adapters;
 	bool gpu_profiles;
 	const char *gpu_profiles_without, *program, *server, *gpu;
-	double batch_count, sequence_count, fraction_ratio, copies_count, tensor_count;
+	double batch_count, sequence_count, fraction_ratio, copies_count;
+	double tensor_count, expert_count;
 	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
 	double programs_count, stages_count, micro_batches_count;
 	const char *exchange, *guest;
@@ -207,6 +208,7 @@ struct service_entry {
 	const struct network *one_token; /* NULL: the network generates no tokens */
 	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
 	const struct shard *shard;
+	double spread; /* GPUs of a replica over which its requests are spread; at least 1 */
 };
 
 struct scenario;

@@ -309,6 +309,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	double share =
 		fmin(entry->fraction_ratio, 1 / (double)tenants_on(w->scenario, entry->gpus[0]));
 	double own_B = gpu->params.memory_B * service->params->memory_ratio * share;
+	double spread = w->scenario->services[entry->service].spread;
 	double model_B = serving_model_memory_B(server->model), left_B = own_B - model_B;
 	double token_B = serving_model_token_B(server->model);
 	size_t all;
@@ -317,14 +318,11 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	if (left_B >= 0 && service->generates)
 		*block_count = (size_t)(left_B / token_B / service->params->block_count);
 	double tokens = (double)*block_count * service->params->block_count;
-	bool experts = false;
-	for (size_t i = 0; i < entry->network->layer_count; i++)
-		experts |= entry->network->layers[i].experts > 0;
+	bool experts = network_expert_top(entry->network) > 0;
 	const char *reason = NULL;
 	const char *hint = !service->generates ? ""
-			   : experts ? " (choose a GPU with more memory, because one GPU serves a "
-				       "network of experts)"
-				     : " (write a larger case.tensor)";
+			   : experts           ? " (write a larger case.expert)"
+					       : " (write a larger case.tensor)";
 	if (left_B < 0)
 		reason = arena_printf(w->workload.arena,
 				      "out of GPU memory: %s needs %.2f GB for weights and "
@@ -336,6 +334,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 				      "out of GPU memory: a request of %zu tokens does not fit the "
 				      "KV cache of %.0f tokens on GPU '%s'",
 				      all, tokens, gpu->name);
+	*block_count *= (size_t)spread; /* each GPU has keys and values of its own requests */
 	if (reason)
 		world_servers_failed(w, reason);
 	return !reason;
@@ -361,14 +360,16 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 {
 	const struct service_entry *of = &w->scenario->services[entry->service];
 	const char *why = NULL;
+	double spread = of->spread;
 	struct serving_model_spec spec = {
 		.network = entry->network,
 		.one_token = of->shard ? of->shard->network : of->one_token,
 		.stack = entry->stack,
 		.gpu = &w->scenario->topology.gpus[entry->gpus[0]].params,
 		.efficiency = entry->efficiency,
-		.rows_max = rows_most(service),
-		.sequences_max = (size_t)service->params->batch_count,
+		.rows_max = (size_t)ceil((double)rows_most(service) / spread),
+		.sequences_max = (size_t)ceil(service->params->batch_count / spread),
+		.spread = spread,
 		.time_ratio = w->scenario->iteration_ratio,
 		.shard = of->shard,
 		.collective_s = world_tensor_s,

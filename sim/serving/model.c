@@ -264,7 +264,7 @@ static double sum_of_exchanges_s(struct serving_model *model, double rows, doubl
 	for (size_t i = *known < 0 ? 0 : shard->exchange_count; i < shard->exchange_count; i++)
 		if (is_exchanged(model, &shard->exchanges[i]))
 			*known = fmax(0, *known) + exchange_s(model, &shard->exchanges[i], rows);
-	if (sequences > 0)
+	if (sequences > 0 && model->spec.spread <= 1)
 		gather_s = model->spec.collective_s(
 			model->spec.ctx, COLLECTIVE_ALL_GATHER,
 			sequences * (double)model->spec.network->vocabulary * model->element_B);
@@ -372,6 +372,7 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 					.reduce_s = unknown_times(arena, spec->rows_max)};
 	model->spec.efficiency = efficiency;
 	model->spec.stack = stack;
+	model->spec.spread = fmax(1, spec->spread);
 	if (spec->one_token)
 		learn_tokens(model);
 	model->memory_B = memory_B(model);
@@ -476,9 +477,26 @@ static double overhead_at(const struct overhead *table, double x)
 		       (x - table->at[i]) / (table->at[i + 1] - table->at[i]));
 }
 
-struct iteration_time serving_model_time(void *ctx, const struct iteration *iteration)
+/* Returns the part of an iteration of the GPU with most rows. */
+static struct iteration part_of(const struct iteration *all, double spread)
+{
+	struct iteration part = *all;
+	part.rows = ceil(part.rows / spread);
+	part.sequences = ceil(part.sequences / spread);
+	part.decode_rows /= spread;
+	part.prompt_rows /= spread;
+	for (int k = 0; k < 2; k++) {
+		part.decode_keys[k] /= spread;
+		part.prompt_keys[k] /= spread;
+		part.prompt_pairs[k] /= spread;
+	}
+	return part;
+}
+
+struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 {
 	struct serving_model *model = ctx;
+	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
 	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
 	double kernel_s = sum_of_kernels_s(model, iteration);
 	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);

@@ -13,6 +13,10 @@
  * EXCHANGE sums: of all rows behind the embedding and behind each product that is split by rows.
  * Logits are gathered (vLLM's logits processor). Kernels wait for these collectives.
  *
+ * With expert parallelism, each GPU has a part of the requests, all layers except the experts, and
+ * a part of the experts. An iteration is that of the GPU with most rows. All-to-alls carry the rows
+ * to their experts and back.
+ *
  * Networks that generate no tokens (images, BERT) have one iteration for a batch of samples.
  *
  * The rest of an iteration is OVERHEAD: host work, launches, forwarded calls and copies that
@@ -45,8 +49,10 @@ struct serving_model_spec {
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
-	size_t rows_max, sequences_max; /* of an iteration */
+	size_t rows_max, sequences_max; /* of an iteration, on one GPU */
 	double time_ratio;              /* factor of the times of all iterations */
+	/* GPUs over which requests are spread, and whose experts exchange rows; 0: one */
+	double spread;
 	/* The replica has several GPUs, and one_token is the part of one GPU; NULL: one GPU.
 	 * collective_s returns the time of a collective among them. */
 	const struct shard *shard;

@@ -307,6 +307,14 @@ static void check_classes(struct network_reader *reader, const struct network *n
 			   line->name, last->channels, last->height, last->width, network->classes);
 }
 
+size_t network_expert_top(const struct network *network)
+{
+	for (size_t i = 0; i < network->layer_count; i++)
+		if (network->layers[i].op == LAYER_ROUTE)
+			return network->layers[i].expert_top;
+	return 0;
+}
+
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file, size_t sequence)
 {

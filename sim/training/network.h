@@ -169,6 +169,8 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 
 /* Returns true for the layers that compute a loss, which inference leaves out. */
 bool layer_is_loss(const struct layer *layer);
+/* Returns the number of experts of a token, or 0 if the network has none. */
+size_t network_expert_top(const struct network *network);
 /* Returns the number of outputs of a sample: what the losses of training take as input. */
 double network_outputs_count(const struct network *network);
 /* Returns the floating-point operations of one sample in a training step, as model FLOP/s and MFU

@@ -307,8 +307,8 @@ static void check(struct sharder *s)
 	for (size_t i = 0; i < s->from->layer_count; i++)
 		if (s->from->layers[i].experts > 0 && tp > 1 && !s->params->sequence)
 			fails(s, s->params->tensor_key
-					 ? "a replica of a network of experts has one GPU (write "
-					   "case.tensor=1)"
+					 ? "experts are not split by tensors (write case.tensor=1, "
+					   "and case.expert for several GPUs)"
 					 : "a network of experts with tp above 1 needs sequence "
 					   "parallelism "
 					   "(write plan.sequence_parallel=true)");

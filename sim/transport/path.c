@@ -15,8 +15,15 @@ void path_latency_set(struct path *path, double latency_s)
 bool path_find(const struct connection_spec *spec, int from, unsigned traffic, struct path *path)
 {
 	struct connection_end a = spec->ends[from], b = spec->ends[1 - from];
-	const struct route *route =
-		fabric_route(spec->fabric, guest_node(a.guest), guest_node(b.guest), traffic);
+	int nodes[] = {guest_node(a.guest), 0, 0, guest_node(b.guest)};
+	const struct route *route = NULL;
+	if (spec->adapters) {
+		nodes[1] = spec->adapters[from];
+		nodes[2] = spec->adapters[1 - from];
+		route = fabric_route_through(spec->fabric, nodes, traffic);
+	}
+	if (!route)
+		route = fabric_route(spec->fabric, nodes[0], nodes[3], traffic);
 	if (!route)
 		return false;
 	double latency_s = route->latency_s;

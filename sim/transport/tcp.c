@@ -121,7 +121,14 @@ static double ack_s(const struct connection_end *end)
  * senders work on the cores of their threads. */
 static void spread_streams(struct tcp_connection *connection)
 {
-	connection->core_count = (size_t)fmin(connection->params->streams_count, TCP_CORES_MAX);
+	const struct connection_spec *spec = &connection->spec;
+	double streams = connection->params->streams_count, threads = streams;
+	if (streams <= 1 && spec->stream_count > 0) {
+		streams = (double)spec->stream_count;
+		threads = (double)spec->thread_count;
+	}
+	connection->streams_count = streams;
+	connection->core_count = (size_t)fmin(fmax(1, threads), TCP_CORES_MAX);
 	for (int i = 0; i < 2; i++) {
 		connection->cores[i][0] = connection->spec.ends[i].core;
 		for (size_t k = 1; k < connection->core_count; k++)

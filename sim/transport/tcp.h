@@ -130,6 +130,7 @@ struct tcp_connection {
 	struct connection_spec spec;
 	struct cpu *cores[2][TCP_CORES_MAX]; /* by end: cores of the streams, in turn (RSS) */
 	size_t core_count;
+	double streams_count;
 	struct cpu *relays[2]; /* by end: core of the process that relays packets; NULL: none */
 	const struct tcp_params *params;
 	struct tcp_direction directions[2];

@@ -12,7 +12,7 @@ static inline void writers_accept(struct tcp_direction *direction)
 	if (!direction->unaccepted)
 		return;
 	const struct tcp_params *params = direction->connection->params;
-	double room_B = params->send_buffer_B * params->streams_count;
+	double room_B = params->send_buffer_B * direction->connection->streams_count;
 	while (direction->unaccepted) {
 		struct tcp_write *write = direction->unaccepted;
 		bool drained = write->drained_B >= write->size_B;
@@ -84,7 +84,7 @@ static void describe_piece(struct tcp_direction *direction, const struct tcp_wri
 	const struct tcp_connection *connection = direction->connection;
 	*flow = (struct flow_spec){
 		.size = size_B,
-		.weight = connection->params->streams_count,
+		.weight = connection->streams_count,
 		.cap = cap,
 		.done = piece_done,
 		.ctx = direction,
@@ -106,7 +106,8 @@ static bool piece_start(struct tcp_direction *direction, struct tcp_write *write
 	struct fabric *fabric = connection->spec.fabric;
 	double size_B = write->size_B - write->drained_B;
 	size_B = size_B < direction->piece_B ? size_B : direction->piece_B;
-	double cap = write->bulk || direction->loss.p > 0 ? tcp_cap(direction, write) : 0;
+	bool limited = direction->loss.p > 0 || direction->path.route->flow_Bps > 0;
+	double cap = write->bulk || limited ? tcp_cap(direction, write) : 0;
 	struct flow_spec described, *flow = &described;
 	bool plain = cap <= 0 && size_B >= write->size_B && size_B <= connection->params->inline_B;
 	if (plain)

@@ -28,7 +28,7 @@ static double stream_window_B(const struct tcp_direction *direction)
 
 static double tcp_window_B(const struct tcp_direction *direction)
 {
-	return stream_window_B(direction) * direction->connection->params->streams_count;
+	return stream_window_B(direction) * direction->connection->streams_count;
 }
 
 /* ---- the window of short writes ---- */
@@ -53,7 +53,7 @@ static void acks_clear(struct tcp_direction *direction)
 /* Acknowledged bytes enlarge a window that has delayed a write. */
 static void window_grow(struct tcp_direction *direction, double acked_B)
 {
-	double stream_B = acked_B / direction->connection->params->streams_count;
+	double stream_B = acked_B / direction->connection->streams_count;
 	if (direction->cwnd_B < direction->ssthresh_B)
 		direction->cwnd_B += stream_B;
 	else
@@ -165,9 +165,12 @@ double tcp_cap(const struct tcp_direction *direction, const struct tcp_write *wr
 	if (p > 0 && write->packets > TCP_DRAWN_PACKETS) {
 		double bound =
 			tcp_loss_rate(direction->mss_B, connection->rtt_s, connection->rto_s, p) *
-			connection->params->streams_count;
+			connection->streams_count;
 		cap = cap > 0 ? fmin(cap, bound) : bound;
 	}
+	double most_Bps = direction->path.route->flow_Bps * connection->streams_count;
+	if (most_Bps > 0)
+		cap = cap > 0 ? fmin(cap, most_Bps) : most_Bps;
 	return cap;
 }
 

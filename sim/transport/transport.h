@@ -47,7 +47,12 @@ struct connection_spec {
 	const void *params;            /* parameters of the kind; borrowed */
 	struct connection_end ends[2]; /* [0] opens the connection */
 	bool polls;                    /* both readers poll, so no message wakes a thread */
-	uint64_t seed;                 /* seed of its losses */
+	/* Nodes of the adapters by which the ends send and receive; NULL: on the shortest route. */
+	const int *adapters;
+	/* TCP streams of a program that opens several, and threads that send them; 0: those of the
+	 * parameters, one thread each. */
+	size_t stream_count, thread_count;
+	uint64_t seed; /* seed of its losses */
 	connection_failed_fn *failed;
 	void *failed_ctx;
 };

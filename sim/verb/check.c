@@ -57,7 +57,7 @@ static void check_given(const struct check *check)
 				"gpu: %s is missing, and the default is that of a V100 (write %s)",
 				keys[i],
 				i == 0 ? "for example generation = \"ada\"" : "the number of SMs");
-	if (check->gpu->multiprocessors_count > 256)
+	if (check->gpu->multiprocessors_count > 512)
 		diag_error(check->diag, origin_of(check, "multiprocessors"),
 			   "gpu: multiprocessors = %.0f is more than any GPU has (write the number "
 			   "of SMs, not of CUDA cores)",

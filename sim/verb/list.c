@@ -123,7 +123,7 @@ static const char *links_of_gpu(struct arena *arena, const struct cfg_node *mach
 	const struct cfg_node *links = cfg_child(machine, "links");
 	const char *gpu =
 		gpus && cfg_count(gpus) ? cfg_text(cfg_child(cfg_at(gpus, 0), "name")) : NULL;
-	const char *text = "", *generation = "";
+	const char *text = "", *generation = "", *own = NULL;
 	double nvlinks = 0;
 	for (size_t i = 0; gpu && links && i < cfg_count(links); i++) {
 		const struct cfg_node *link = cfg_at(links, i);
@@ -139,6 +139,7 @@ static const char *links_of_gpu(struct arena *arena, const struct cfg_node *mach
 		if (count) { /* a bundle of links, NVLink */
 			nvlinks += atof(count);
 			generation = value_of(arena, link, "generation");
+			own = value_of(arena, link, "bandwidth");
 		} else if (value_of(arena, link, "lanes")) {
 			text = arena_printf(arena, "%s %s x%s", kind,
 					    value_of(arena, link, "generation"),
@@ -149,8 +150,12 @@ static const char *links_of_gpu(struct arena *arena, const struct cfg_node *mach
 	}
 	if (nvlinks > 0)
 		text = with(arena,
-			    arena_printf(arena, "%.0f NVLinks of generation %s", nvlinks,
-					 generation ? generation : "?"),
+			    arena_printf(arena,
+					 own ? "%.0f links of %s" : "%.0f NVLinks of generation %s",
+					 nvlinks,
+					 own          ? own
+					 : generation ? generation
+						      : "?"),
 			    text);
 	return text;
 }

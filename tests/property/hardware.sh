@@ -91,6 +91,7 @@ awk "$rates"' # machine, GPUs, GB/s of the links of the first GPU
 		for (name = 1; name < NF && $(name + 1) != gpus; name++);
 		own = 0
 		if (match($0, /[0-9]+ NVLinks of generation [0-9]/)) { split(substr($0, RSTART, RLENGTH), part, " "); own += part[1] * nvlink[part[5]] }
+		if (match($0, /[0-9]+ links of [0-9]+ GB/)) { split(substr($0, RSTART, RLENGTH), part, " "); own += part[1] * part[4] }
 		if (match($0, /pcie [0-9] x[0-9]+/)) { split(substr($0, RSTART, RLENGTH), part, " "); sub(/x/, "", part[3]); own += lane[part[2]] * part[3] }
 		if (match($0, /processor link of [0-9]+/)) { split(substr($0, RSTART, RLENGTH), part, " "); own += part[4] }
 		print $name, gpus, own

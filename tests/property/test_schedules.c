@@ -202,7 +202,8 @@ static void complain(const struct algorithm *algorithm, const struct shape *shap
  * once down moves 2 (n - 1), parameter servers 2 n. With two levels each of n GPUs sends and
  * receives a value, and so does each of m machines. In recursive doubling, p ranks send the buffer
  * log2 p times, where p is the largest power of two <= n. The others send and receive it once. In
- * one shot each rank gets the buffers of all others. */
+ * one shot each rank gets the buffers of all others. In all_to_all_nodes, a node of g ranks gets g
+ * parts of a rank of another node, and forwards all but one of them. */
 static double volume(const struct algorithm *algorithm, const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count, power = 1, rounds = 0;
@@ -210,6 +211,9 @@ static double volume(const struct algorithm *algorithm, const struct algorithm_s
 		rounds++;
 	if (strcmp(algorithm->name, "recursive_doubling") == 0)
 		return (double)(power * rounds + 2 * (n - power));
+	double g = (double)n / (spec->node_of ? (double)spec->node_count : 1);
+	if (strcmp(algorithm->name, "all_to_all_nodes") == 0)
+		return g - 1 + ((double)n - g) * (2 - 1 / g);
 	if (strcmp(algorithm->name, "one_shot") == 0)
 		return (double)(n * (n - 1));
 	if (strcmp(algorithm->name, "parameter_server") == 0)

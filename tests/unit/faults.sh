@@ -73,15 +73,17 @@ shows 'nv0=0.25'
 expect 0 '' scale case.cfg --draws 0 --gpus 4,8 -q --fail n0.nv7
 verdict unit.faults.cases_and_sweeps_have_faults
 
-# A DGX H100 has eight adapters. TCP leaves by one of them, and so does a single GPU with RDMA.
-run='run --topology dgx-h100 --collective all_reduce --exchange nccl-2.18 --draws 0 -q'
+# A DGX H100 has eight adapters. Gloo's TCP leaves by one of them, and so does a single GPU with RDMA.
+run='run --topology dgx-h100 --collective all_reduce --draws 0 -q --exchange'
 # shellcheck disable=SC2086
 {
-	expect 0 '' $run --gpus 16 --transport tcp
+	expect 0 '' $run ddp-gloo --gpus 16 --transport tcp
 	shows '^idle: 7 of 8 adapters of n0 carry nothing, because all connections of a machine use one adapter'
-	expect 0 '' $run --gpus 2 --set case.gpus_per_machine=1
+	expect 0 '' $run nccl-2.18 --gpus 2 --set case.gpus_per_machine=1
 	shows '^idle: 7 of 8 adapters of n0 carry nothing, because each GPU uses the nearest one'
-	expect 0 '' $run --gpus 16
-	grep -q '^idle:' "$scratch.out" && complain 'adapters that carry bytes are called idle'
+	for transport in rdma tcp; do
+		expect 0 '' $run nccl-2.18 --gpus 16 --transport $transport
+		grep -q '^idle:' "$scratch.out" && complain 'adapters that carry bytes are called idle'
+	done
 }
 verdict unit.faults.a_result_says_which_adapters_carry_nothing

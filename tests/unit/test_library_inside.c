@@ -29,6 +29,62 @@ static void custom_all_reduce_takes_one_shot_for_small_buffers_and_two_for_large
 	CHECK_TEXT(custom(10, kib), "ring");
 }
 
+/* SGLang's _MAX_CAR_SIZE is 8 MiB on each GPU. TensorRT-LLM's workspace is 16 MB for two GPUs and
+ * 8 MB for more; one shot ends at 1 MB for four GPUs and at 500 kB for eight. */
+static void each_engine_has_its_own_sizes(void)
+{
+	static const struct {
+		int engine;
+		size_t gpus;
+		double size_B;
+		const char *wanted;
+	} rows[] = {{ENGINE_SGLANG, 8, 256 * 1024 - 16, "one_shot"},
+		    {ENGINE_SGLANG, 8, 256 * 1024, "two_shot"},
+		    {ENGINE_SGLANG, 4, 8 * 1048576, "ring"},
+		    {ENGINE_TENSORRT_LLM, 2, 15.9e6, "one_shot"},
+		    {ENGINE_TENSORRT_LLM, 2, 16e6, "ring"},
+		    {ENGINE_TENSORRT_LLM, 4, 999e3, "one_shot"},
+		    {ENGINE_TENSORRT_LLM, 4, 1e6, "two_shot"},
+		    {ENGINE_TENSORRT_LLM, 4, 8e6, "ring"},
+		    {ENGINE_TENSORRT_LLM, 8, 499e3, "one_shot"},
+		    {ENGINE_TENSORRT_LLM, 8, 500e3, "two_shot"}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct library_params library = defaults();
+		struct comm_shape shape = hopper(rows[i].gpus);
+		shape.peer_access = true;
+		library.custom_all_reduce = CUSTOM_ON;
+		library.engine = rows[i].engine;
+		CHECK_TEXT(all_reduce(&library, &shape, rows[i].size_B).algorithm->name,
+			   rows[i].wanted);
+	}
+}
+
+/* Two experts of a token are on two machines: 2 (1 - 1/4) = 1.5 machines have one, so a row for
+ * each expert is 2/1.5 rows too many. 16 GPUs have 16 (1 - (15/16)^2) = 1.9375 of them. */
+static void tokens_cross_the_network_once_for_each_machine(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape two = nodes(2), uneven = nodes(2);
+	uneven.rank_count--;
+	library.experts = EXPERTS_NODES;
+	library.experts_top_count = 2;
+	struct collective_choice once = library_choose(&library, &two, COLLECTIVE_ALL_TO_ALL, 1e6);
+	CHECK_TEXT(once.algorithm->name, "all_to_all_nodes");
+	CHECK_NEAR(once.goodput_ratio[HOP_NET], 0.97 * 2 / 1.5, 1e-12);
+	CHECK_NEAR(once.goodput_ratio[HOP_NVLINK], 0.85 * 2 / 1.9375, 1e-12);
+	CHECK_NEAR(once.start_s, 20e-6, 1e-15);
+	library.experts_nodes_count = 1;
+	once = library_choose(&library, &two, COLLECTIVE_ALL_TO_ALL, 1e6);
+	CHECK_NEAR(once.goodput_ratio[HOP_NET], 0.97 * 2, 1e-12);
+	CHECK_TEXT(library_choose(&library, &uneven, COLLECTIVE_ALL_TO_ALL, 1e6).algorithm->name,
+		   "all_to_all");
+	library.experts = EXPERTS_DIRECT;
+	once = library_choose(&library, &two, COLLECTIVE_ALL_TO_ALL, 1e6);
+	CHECK_TEXT(once.algorithm->name, "all_to_all");
+	CHECK_NEAR(once.goodput_ratio[HOP_NET], 0.97, 1e-12);
+	CHECK(once.channel_count == 15);
+}
+
 /* All pairs need access, more than two GPUs need an NVSwitch, and all ranks are in one machine. */
 static void custom_all_reduce_needs_access_to_all_peers(void)
 {
@@ -112,6 +168,8 @@ static void all_to_all_pays_for_each_peer(void)
 
 static const struct test tests[] = {
 	TEST(custom_all_reduce_takes_one_shot_for_small_buffers_and_two_for_larger_ones),
+	TEST(each_engine_has_its_own_sizes),
+	TEST(tokens_cross_the_network_once_for_each_machine),
 	TEST(custom_all_reduce_needs_access_to_all_peers),
 	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),
 	TEST(constants_of_a_generation_scale_times_inside_a_machine),

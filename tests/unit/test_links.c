@@ -23,6 +23,10 @@ static void preset(struct arena *arena, const struct link_kind *kind, union para
 			*(bool *)field = strcmp(row->preset, "true") == 0;
 			continue;
 		}
+		if (row->kind == PARAM_KIND_CHOICE) {
+			CHECK_TEXT(row->preset, row->choices[0]); /* the value 0 */
+			continue;
+		}
 		double value = NAN;
 		CHECK(row->kind == PARAM_KIND_NUMBER);
 		CHECK(quantity_parse(arena, row->quantity, row->preset, &value) == NULL);
@@ -116,6 +120,9 @@ static const struct {
 	{"nvlink", "generation_count", 3, OF(capacity_Bps[1]), 25e9},
 	{"nvlink", "generation_count", 4, OF(capacity_Bps[0]), 106.25e9 / 4},
 	{"nvlink", "generation_count", 5, OF(capacity_Bps[1]), 212.5e9 / 4},
+	{"nvlink", "bandwidth_Bps", 64e9, OF(capacity_Bps[1]), 64e9},
+	{"ethernet", "flow_Bps", 5, OF(flow_Bps), 5},
+	{"efa", "flow_Bps", 5, OF(flow_Bps), 5},
 	{"ethernet", "bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
 	{"ethernet", "reverse_bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
 	{"ethernet", "reverse_bandwidth_Bps", 5, OF(capacity_Bps[0]), 1.25e9},
@@ -161,6 +168,7 @@ static void parameters_of_links_change_their_traits(void)
 		bool wanted;
 	} switches[] = {{"efa", "gpudirect", OF(host_memory_only), true},
 			{"ethernet", "physical", OF(physical_nic), false},
+			{"socket", "duplex", OF(half_duplex), true},
 			{"infiniband", "sharp", OF(adds), true}};
 	for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
 		const struct link_kind *kind = link_kind_find(switches[i].kind);

@@ -45,7 +45,7 @@ static void add_rank(struct site *site, int gpu, int host)
 static struct rings found(struct site *site)
 {
 	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, TRAFFIC_RDMA,
-			  NULL, true);
+			  NULL, true, false);
 }
 
 /* Number of links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla V100
@@ -151,16 +151,16 @@ static void rings_in_rank_order_leave_nvlink(void)
 	int adapters[4];
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, true, adapters);
-	struct rings eight =
-		rings_find(site.arena, site.fabric, site.ranks, 8, TRAFFIC_RDMA, NULL, false);
+	struct rings eight = rings_find(site.arena, site.fabric, site.ranks, 8, TRAFFIC_RDMA, NULL,
+					false, false);
 	CHECK(eight.shape.ring_count == 1);
 	CHECK(eight.shape.inside == HOP_PCI);
 	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
 	for (uint32_t i = 0; i < 8; i++)
 		CHECK(eight.order[i] == i);
 	/* Four of them form a ring over single links. */
-	struct rings four =
-		rings_find(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL, false);
+	struct rings four = rings_find(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL,
+				       false, false);
 	CHECK(four.shape.inside == HOP_NVLINK);
 	CHECK_NEAR(four.shape.inside_Bps, 20e9, 1e-9);
 	arena_free(site.arena);
@@ -175,17 +175,18 @@ static void rings_of_few_gpus_use_all_links_between_them(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, false, adapters);
 	struct ring_place pair[] = {site.ranks[0], site.ranks[3]};
-	struct rings two = rings_find(site.arena, site.fabric, pair, 2, TRAFFIC_RDMA, NULL, true);
+	struct rings two =
+		rings_find(site.arena, site.fabric, pair, 2, TRAFFIC_RDMA, NULL, true, false);
 	CHECK(two.shape.ring_count == 1);
 	CHECK_NEAR(two.shape.inside_Bps, 50e9, 1e-9);
 	struct rings three =
-		rings_find(site.arena, site.fabric, site.ranks, 3, TRAFFIC_RDMA, NULL, true);
+		rings_find(site.arena, site.fabric, site.ranks, 3, TRAFFIC_RDMA, NULL, true, false);
 	CHECK(three.shape.ring_count == 2);
 	CHECK_NEAR(three.shape.inside_Bps, 50e9, 1e-9);
 	/* 0 and 5 have no common link. */
 	struct ring_place far[] = {site.ranks[0], site.ranks[5]};
 	struct rings over_pcie =
-		rings_find(site.arena, site.fabric, far, 2, TRAFFIC_RDMA, NULL, true);
+		rings_find(site.arena, site.fabric, far, 2, TRAFFIC_RDMA, NULL, true, false);
 	CHECK(over_pcie.shape.inside == HOP_PCI);
 	CHECK_NEAR(over_pcie.shape.inside_Bps, 12e9, 1e-9);
 	arena_free(site.arena);
@@ -201,7 +202,7 @@ static void five_gpus_of_a_mesh_form_rings_through_a_gpu(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, false, adapters);
 	struct rings rings =
-		rings_find(site.arena, site.fabric, site.ranks, 5, TRAFFIC_RDMA, NULL, true);
+		rings_find(site.arena, site.fabric, site.ranks, 5, TRAFFIC_RDMA, NULL, true, false);
 	CHECK(rings.shape.inside == HOP_NVLINK);
 	CHECK(rings.shape.ring_count == 2);
 	CHECK_NEAR(rings.shape.inside_Bps, 50e9, 1e-9);
@@ -450,13 +451,30 @@ static void groups_of_one_gpu_use_different_adapters(void)
 	CHECK(used[0][0] != used[1][0]);
 }
 
-/* With sockets, all GPUs use one adapter of the host. */
-static void sockets_use_one_adapter(void)
+static struct rings with_sockets(struct site *site, bool binds)
+{
+	open_cluster(site, 2);
+	return rings_find(site->arena, site->fabric, site->ranks, 16, TRAFFIC_SOCKETS, NULL, true,
+			  binds);
+}
+
+/* With sockets of NCCL, each GPU uses the adapter nearest to it: four for eight GPUs. */
+static void bound_sockets_use_all_adapters(void)
 {
 	struct site site;
-	open_cluster(&site, 2);
-	struct rings rings =
-		rings_find(site.arena, site.fabric, site.ranks, 16, TRAFFIC_SOCKETS, NULL, true);
+	struct rings rings = with_sockets(&site, true);
+	CHECK(rings.shape.ring_count == 4);
+	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
+	CHECK(rings.adapter_of[0] == rings.adapter_of[1]);
+	CHECK(rings.adapter_of[2] != rings.adapter_of[0]);
+	arena_free(site.arena);
+}
+
+/* With other sockets, all GPUs use one adapter of the host. */
+static void unbound_sockets_use_one_adapter(void)
+{
+	struct site site;
+	struct rings rings = with_sockets(&site, false);
 	CHECK(rings.shape.ring_count == 1);
 	CHECK_NEAR(rings.shape.network_Bps, 10e9, 1e-9);
 	for (size_t i = 1; i < 8; i++)
@@ -543,7 +561,8 @@ static const struct test tests[] = {
 	TEST(second_network_does_not_merge_machines),
 	TEST(equally_near_adapters_are_distributed),
 	TEST(groups_of_one_gpu_use_different_adapters),
-	TEST(sockets_use_one_adapter),
+	TEST(bound_sockets_use_all_adapters),
+	TEST(unbound_sockets_use_one_adapter),
 	TEST(rings_of_a_thousand_ranks_are_found),
 	TEST(rings_of_machines_with_300_gpus_are_found),
 	TEST(single_gpus_are_joined_across_the_network),

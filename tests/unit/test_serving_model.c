@@ -101,6 +101,39 @@ static double iteration_B(struct serving_model *model, struct iteration iteratio
 	return serving_model_time(model, &iteration).kernel_s * MEMORY_Bps;
 }
 
+/* With requests spread over four GPUs, an iteration takes the time of a quarter of its rows,
+ * rounded up, of its sequences and of its keys. */
+static void an_iteration_is_spread_over_the_gpus_of_a_replica(void)
+{
+	struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
+					  .one_token = network_of("llama3-8b", 1),
+					  .stack = &stack,
+					  .gpu = &gpu,
+					  .efficiency = &by_law,
+					  .rows_max = 64,
+					  .sequences_max = 8,
+					  .spread = 4,
+					  .time_ratio = 1};
+	struct serving_model *spread = serving_model_new(arena, &spec);
+	static const struct overhead none;
+	serving_model_overhead_set(spread, (const struct overhead *[]){&none, &none});
+	struct iteration all = {.rows = 21,
+				.sequences = 6,
+				.decode_rows = 4,
+				.decode_keys = {400, 400},
+				.prompt_rows = 17,
+				.prompt_keys = {17, 17},
+				.prompt_pairs = {153, 153}};
+	struct iteration part = {.rows = 6,
+				 .sequences = 2,
+				 .decode_rows = 1,
+				 .decode_keys = {100, 100},
+				 .prompt_rows = 4.25,
+				 .prompt_keys = {4.25, 4.25},
+				 .prompt_pairs = {38.25, 38.25}};
+	CHECK_NEAR(iteration_B(spread, all), iteration_B(model_of("llama3-8b"), part), 1e-12);
+}
+
 /* Keys and values of 2 B: Llama 3 8B has 32 layers with 8 heads of 128, as Mixtral; gpt-oss 20B has
  * 24 layers with 8 heads of 64, half of them with a window of 128 tokens. */
 static void cache_of_a_token_has_keys_and_values_of_all_layers(void)
@@ -443,6 +476,7 @@ static void gaps_of_a_graph_are_not_kernel_time(void)
 }
 
 static const struct test tests[] = {
+	TEST(an_iteration_is_spread_over_the_gpus_of_a_replica),
 	TEST(attention_computes_in_16_bits),
 	TEST(a_server_drops_no_features),
 	TEST(only_iterations_without_prompts_are_graphs),
