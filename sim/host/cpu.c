@@ -350,6 +350,13 @@ void cpu_spin(struct cpu *cpu)
 	sleeps_set(cpu);
 }
 
+void cpu_polled(struct cpu *cpu)
+{
+	cpu->idle_since_ps = engine_now_ps(cpu->engine);
+	if (cpu->sleeps)
+		cpu->flows_busy_s = fabric_busy_s(cpu->fabric, cpu->resource);
+}
+
 void cpu_wake_raise(struct cpu *cpu, double wake_s)
 {
 	if (wake_s > cpu->spec.wake_s)

@@ -42,6 +42,14 @@ static const struct param_row rows[] = {
 		     "the policy"),
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
+	PARAM_CHOICE(struct runtime_params, product_call, work_rules, "policy",
+		     "what a client that replaces the libraries does with products of cuBLAS: as "
+		     "with launches, send them without waiting, or wait for the answer",
+		     "the policy"),
+	COUNT(product_questions_count, 0, 63, "0",
+	      "questions that a client that replaces the libraries asks before a product of cuBLAS, "
+	      "each with an answer",
+	      "assumption: the client knows where the scalars of the product are"),
 	COUNT(connections_count, 1, 256, "1",
 	      "number of connections of one program; its threads are assigned to them in turn",
 	      "assumption: one session, as in Cricket and early rCUDA"),
@@ -155,7 +163,8 @@ static const struct param_row rows[] = {
 	       "whether the server has created a CUDA context before a client connects",
 	       "assumption: the first call of a client creates the context"),
 	COST(session_s, 600, "0 s",
-	     "time to set up a session once its connections are open, without the context",
+	     "time to set up a session once its connections are open, without the context; a "
+	     "program that makes its context sets up a session each time",
 	     "assumption: the first request needs no set-up"),
 	TIME(connect_timeout_s, 0, 86400, "10 s",
 	     "time without a connection after which the run fails; 0 means never",
