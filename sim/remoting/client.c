@@ -423,7 +423,7 @@ static void call_measure(struct remote_call *call)
 	call->body_B = head_B + call->bulk_B;
 	double first_B = is_upload(call) ? fmin(payload_B, params->chunk_B) : call->bulk_B;
 	call->work_s = params->intercept_s + params->marshal_byte_spB * head_B +
-		       pack_s(call->channel->client, first_B);
+		       pack_s(call, first_B);
 	if (head_B >= params->compress_from_B)
 		call->work_s += params->compress_byte_spB * head_B;
 	if (call->class != CLASS_ASYNC || params->batch_count == 1)

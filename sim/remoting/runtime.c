@@ -127,14 +127,14 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(
 		struct runtime_params, serialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
 		"0 ns/B",
-		"time to serialise a byte of a copy at its sender, beyond the socket's work; none "
-		"if adapters access memory themselves",
+		"time to serialise a byte of a copy at its sender, after compression and beyond the "
+		"socket's work; none if adapters access memory themselves",
 		"assumption: the socket reads the program's buffer"),
 	COST_ASSUMED(
 		struct runtime_params, deserialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
 		"0 ns/B",
-		"time to restore a byte of a copy at its receiver, beyond the socket's work; none "
-		"if adapters access memory themselves",
+		"time to restore a byte of a copy at its receiver, before decompression and beyond "
+		"the socket's work; none if adapters access memory themselves",
 		"assumption: the socket writes the buffer that the copy uses"),
 	SWITCH(echo_downloads, "false",
 	       "whether the request of a copy to the host also carries the buffer's bytes",
