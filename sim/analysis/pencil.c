@@ -102,8 +102,9 @@ static double as_time(enum measure measure, double value)
 	return is_time(measure) ? value : 1 / value;
 }
 
-/* Measurements of one step, a local and a forwarded one, differ by about this part of it without any
- * forwarding (assumption: the medians of repeated runs in these datasets differ by 1 to 3 %). */
+/* Measurements of one step, a local and a forwarded one, differ by about this part of it without
+ * any forwarding (assumption: the medians of repeated runs in these datasets differ by 1 to 3 %).
+ */
 static const double noise_ratio = 0.02;
 
 /* Returns the time that forwarding adds, as far as it is above the noise. */

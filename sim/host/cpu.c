@@ -352,9 +352,10 @@ void cpu_spin(struct cpu *cpu)
 
 void cpu_polled(struct cpu *cpu)
 {
+	if (cpu->serving)
+		return;
 	cpu->idle_since_ps = engine_now_ps(cpu->engine);
-	if (cpu->sleeps)
-		cpu->flows_busy_s = fabric_busy_s(cpu->fabric, cpu->resource);
+	core_rests(cpu);
 }
 
 void cpu_wake_raise(struct cpu *cpu, double wake_s)

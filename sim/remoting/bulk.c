@@ -94,8 +94,7 @@ static void chunk_next(struct remote_call *call, double work_s)
 {
 	const struct runtime_params *params = params_of(call);
 	call_timeout_arm(call);
-	work_s += params->marshal_s +
-		  pack_s(call, chunk_size_B(call, call->unsent_B));
+	work_s += params->marshal_s + pack_s(call, chunk_size_B(call, call->unsent_B));
 	cpu_serve(call->core, work_s, "marshal", chunk_ready, call, 0);
 }
 

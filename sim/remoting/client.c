@@ -221,8 +221,7 @@ static bool is_known(struct remote_client *client, const struct cuda_call *call)
 /* A product of cuBLAS that reaches the server as one call of the library. */
 static bool is_product(const struct remote_client *client, const struct cuda_call *call)
 {
-	return call->product && call->kind == CALL_LAUNCH &&
-	       client->params->level == LEVEL_LIBRARY;
+	return call->product && call->kind == CALL_LAUNCH && client->params->level == LEVEL_LIBRARY;
 }
 
 /* Returns true if the call is a question that the client asks before a product. */
@@ -422,8 +421,8 @@ static void call_measure(struct remote_call *call)
 	call->bulk_B = batched || (is_download(call) && params->echo_downloads) ? payload_B : 0;
 	call->body_B = head_B + call->bulk_B;
 	double first_B = is_upload(call) ? fmin(payload_B, params->chunk_B) : call->bulk_B;
-	call->work_s = params->intercept_s + params->marshal_byte_spB * head_B +
-		       pack_s(call, first_B);
+	call->work_s =
+		params->intercept_s + params->marshal_byte_spB * head_B + pack_s(call, first_B);
 	if (head_B >= params->compress_from_B)
 		call->work_s += params->compress_byte_spB * head_B;
 	if (call->class != CLASS_ASYNC || params->batch_count == 1)

@@ -47,7 +47,8 @@ static const struct param_row rows[] = {
 		     "with launches, send them without waiting, or wait for the answer",
 		     "the policy"),
 	COUNT(product_questions_count, 0, 63, "0",
-	      "questions that a client that replaces the libraries asks before a product of cuBLAS, "
+	      "questions that a client that replaces the libraries asks before a product of "
+	      "cuBLAS, "
 	      "each with an answer",
 	      "assumption: the client knows where the scalars of the product are"),
 	COUNT(connections_count, 1, 256, "1",
@@ -124,12 +125,12 @@ static const struct param_row rows[] = {
 	     "assumption: zero; fitted to measured runtimes"),
 	COST(reply_s, 1, "0.5 us", "time to unmarshal an answer at the client",
 	     "assumption: half of marshalling, because there are no arguments"),
-	COST_ASSUMED(
-		struct runtime_params, serialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
-		"0 ns/B",
-		"time to serialise a byte of a copy at its sender, after compression and beyond the "
-		"socket's work; none if adapters access memory themselves",
-		"assumption: the socket reads the program's buffer"),
+	COST_ASSUMED(struct runtime_params, serialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
+		     "0 ns/B",
+		     "time to serialise a byte of a copy at its sender, after compression and "
+		     "beyond the "
+		     "socket's work; none if adapters access memory themselves",
+		     "assumption: the socket reads the program's buffer"),
 	COST_ASSUMED(
 		struct runtime_params, deserialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
 		"0 ns/B",

@@ -183,7 +183,8 @@ static void default_costs_follow_from_each_other(void)
 static void only_calls_without_gpu_work_may_be_local(void)
 {
 	static const char with_work[] =
-		"launch_call product_call memset_call record_call wait_event_call copy_to_device_call "
+		"launch_call product_call memset_call record_call wait_event_call "
+		"copy_to_device_call "
 		"copy_to_device_async_call copy_to_host_async_call event_synchronize_call "
 		"stream_synchronize_call device_synchronize_call";
 	size_t count = 0, locals = 0;

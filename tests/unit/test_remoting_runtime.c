@@ -210,8 +210,7 @@ static void warm_server_saves_the_creation_of_a_context(void)
 		remote_world_build(&w);
 		script_add(&w.scripts[0], 0, CALL_CREATE_CONTEXT);
 		remote_world_run(&w);
-		CHECK_US(script_took_ps(&w, 0, 0),
-			 (warm ? 0.25 : 200026.9) + (session ? 1000 : 0));
+		CHECK_US(script_took_ps(&w, 0, 0), (warm ? 0.25 : 200026.9) + (session ? 1000 : 0));
 		remote_world_release(&w);
 	}
 }
