@@ -447,8 +447,9 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		return;
 	FW_ASSERT(client->open_count == client->channel_count);
 	const struct runtime_params *params = client->params;
-	struct cuda_call question = *cuda;
+	struct cuda_call question;
 	if (is_product(client, cuda) && !cuda->asked && params->product_questions_count > 0) {
+		question = *cuda;
 		question.kind = CALL_GET_VALUE;
 		question.repeats = ((unsigned)params->product_questions_count - 1U) & 63U;
 		cuda = &question;

@@ -229,6 +229,8 @@ static inline double wire_B(const struct remote_client *client, double body_B,
 static inline double bulk_s(const struct remote_call *call, double bulk_B, double byte_spB,
 			    double coder_spB)
 {
+	if (bulk_B <= 0)
+		return 0;
 	const struct remote_client *client = call->channel->client;
 	double sent_B = wire_B(client, bulk_B, (double)call->call.compressibility);
 	return (client->serialises ? sent_B * byte_spB : 0) +
