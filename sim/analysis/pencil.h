@@ -43,7 +43,7 @@ struct pencil {
 	double predicted[PREDICTOR_COUNT];   /* the measured quantity */
 	double error[PREDICTOR_COUNT];       /* predicted / measured - 1 */
 	double added_error[PREDICTOR_COUNT]; /* of the time that is added to the local step; NaN
-						unless both times are known and positive */
+						if the local time is not known */
 };
 
 void pencil_read_costs(struct dataset_reader *r);

@@ -121,6 +121,8 @@ struct cuda_call {
 	/* A launch that cuBLAS or cuDNN makes. A shim at the level of the driver sees it as a
 	 * launch, one at the level of the libraries as a call of the library. */
 	bool by_library : 1;
+	bool product : 1; /* a launch that cuBLAS makes */
+	bool asked : 1;   /* a product whose questions a remote client has asked */
 	/* Sends and receives between two GPUs match if their tags are equal. The tag of a
 	 * collective is the number of thread blocks that hold the GPU; 0: as many as the library
 	 * takes. */

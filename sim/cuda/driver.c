@@ -124,6 +124,7 @@ static void call_gpu_done(void *ctx, uint64_t arg)
 	double wake_s = process->spec.driver->sync_wake_s * process->work_ratio;
 
 	clock_wait(process, false);
+	cpu_polled(state->core);
 	cpu_serve(state->core, wake_s + process->interrupt_s, NULL, call_woken, state, 0);
 }
 

@@ -350,6 +350,14 @@ void cpu_spin(struct cpu *cpu)
 	sleeps_set(cpu);
 }
 
+void cpu_polled(struct cpu *cpu)
+{
+	if (cpu->serving)
+		return;
+	cpu->idle_since_ps = engine_now_ps(cpu->engine);
+	core_rests(cpu);
+}
+
 void cpu_wake_raise(struct cpu *cpu, double wake_s)
 {
 	if (wake_s > cpu->spec.wake_s)

@@ -61,6 +61,8 @@ void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, 
 bool cpu_is_free(struct cpu *cpu);
 /* Declares that a thread polls on this core from now on. The core then never sleeps. */
 void cpu_spin(struct cpu *cpu);
+/* Declares that a thread has polled on this core until now, so the core has not slept. */
+void cpu_polled(struct cpu *cpu);
 /* Declares that a virtual CPU that takes wake_s to be scheduled again also runs here. The largest
  * wake_s applies. */
 void cpu_wake_raise(struct cpu *cpu, double wake_s);

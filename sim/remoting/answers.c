@@ -155,7 +155,7 @@ static void data_unpacked(void *ctx, uint64_t arg)
 
 void data_received(struct packet *packet)
 {
-	double work_s = unpack_s(packet->channel->client, packet->payload_B);
+	double work_s = unpack_s(packet->call, packet->payload_B);
 	if (work_s > 0)
 		cpu_serve(packet->call->core, work_s, "unpack", data_unpacked, packet, 0);
 	else

@@ -94,8 +94,7 @@ static void chunk_next(struct remote_call *call, double work_s)
 {
 	const struct runtime_params *params = params_of(call);
 	call_timeout_arm(call);
-	work_s += params->marshal_s +
-		  pack_s(call->channel->client, chunk_size_B(call, call->unsent_B));
+	work_s += params->marshal_s + pack_s(call, chunk_size_B(call, call->unsent_B));
 	cpu_serve(call->core, work_s, "marshal", chunk_ready, call, 0);
 }
 
@@ -215,7 +214,7 @@ static void fetch_send(struct remote_call *call)
 	call->sent_B += packet->payload_B;
 	packet->last = call->sent_B >= call->call.payload_B;
 	call->sending = true;
-	double work_s = pack_s(call->channel->client, packet->payload_B);
+	double work_s = pack_s(call, packet->payload_B);
 	if (work_s > 0)
 		cpu_serve(call->channel->server_core, work_s, "compress", data_compressed, packet,
 			  0);

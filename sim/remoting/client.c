@@ -82,18 +82,19 @@ static bool channel_open(struct remote_client *client, size_t index)
 	return true;
 }
 
+static const enum call_class rule_classes[] = {
+	[RULE_POLICY] = CLASS_COUNT,
+	[RULE_LOCAL] = CLASS_LOCAL,
+	[RULE_SENT] = CLASS_ASYNC,
+	[RULE_ANSWERED] = CLASS_SYNC,
+};
+
 static void classes_init(struct remote_client *client)
 {
-	static const enum call_class classes[] = {
-		[RULE_POLICY] = CLASS_COUNT,
-		[RULE_LOCAL] = CLASS_LOCAL,
-		[RULE_SENT] = CLASS_ASYNC,
-		[RULE_ANSWERED] = CLASS_SYNC,
-	};
 	for (size_t i = 0; i < CALL_KIND_COUNT; i++)
 		client->classes[i] = CLASS_COUNT;
 #define CALL_RULE(field, kind, rules, what)                                                        \
-	client->classes[CALL_##kind] = classes[client->params->field];
+	client->classes[CALL_##kind] = rule_classes[client->params->field];
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
 }
@@ -217,6 +218,18 @@ static bool is_known(struct remote_client *client, const struct cuda_call *call)
 	       event_state(client, call->event)->completed;
 }
 
+/* A product of cuBLAS that reaches the server as one call of the library. */
+static bool is_product(const struct remote_client *client, const struct cuda_call *call)
+{
+	return call->product && call->kind == CALL_LAUNCH && client->params->level == LEVEL_LIBRARY;
+}
+
+/* Returns true if the call is a question that the client asks before a product. */
+static bool is_question(const struct cuda_call *call)
+{
+	return call->product && call->kind == CALL_GET_VALUE;
+}
+
 static bool is_copy(enum call_kind kind)
 {
 	return kind >= CALL_MEMCPY_H2D && kind <= CALL_MEMCPY_D2H_ASYNC;
@@ -224,8 +237,12 @@ static bool is_copy(enum call_kind kind)
 
 static enum call_class class_of(struct remote_client *client, const struct cuda_call *call)
 {
+	if (is_question(call))
+		return CLASS_SYNC;
 	if (is_known(client, call))
 		return CLASS_LOCAL;
+	if (is_product(client, call) && client->params->product_call != RULE_POLICY)
+		return rule_classes[client->params->product_call];
 	enum call_class class = is_copy(call->kind) ? CLASS_COUNT : client->classes[call->kind];
 	if (class == CLASS_COUNT && is_above(client->params->level, call->kind))
 		class = CLASS_LOCAL;
@@ -277,11 +294,17 @@ void call_return(void *ctx, uint64_t arg)
 	void *done_ctx = call->ctx;
 	uint64_t done_arg = call->arg;
 	enum call_result result = call->result;
-	if (call->call.repeats > 0 && call->class != CLASS_LOCAL) {
+	bool asked = is_question(&call->call) && call->call.repeats == 0;
+	if (asked || (call->call.repeats > 0 && call->class != CLASS_LOCAL)) {
 		struct cuda_call again = call->call;
 		unsigned channel = (unsigned)(call->channel - client->channels);
 		struct cpu *core = call->core;
-		again.repeats = (again.repeats - 1U) & 63U;
+		if (asked) {
+			again.kind = CALL_LAUNCH;
+			again.asked = true;
+		} else {
+			again.repeats = (again.repeats - 1U) & 63U;
+		}
 		call_drop(call);
 		port_call(&client->port, channel, core, &again, done, done_ctx, done_arg);
 		return;
@@ -353,7 +376,11 @@ static void call_marshalled(void *ctx, uint64_t arg)
 	const struct runtime_params *params = call->channel->client->params;
 	if (call->channel->client->failed)
 		return;
-	if (call->class == CLASS_LOCAL) {
+	if (arg == 0 && call->call.kind == CALL_CREATE_CONTEXT && params->session_s > 0) {
+		/* A process begins, so it sets up a session of its own. */
+		engine_after(call->channel->client->engine, ps_from_s(params->session_s),
+			     call_marshalled, call, 1);
+	} else if (call->class == CLASS_LOCAL) {
 		call_return(call, 0);
 	} else if (call->class == CLASS_ASYNC && params->batch_count != 1 && !joins_batch(call)) {
 		cpu_serve(call->core, params->marshal_s, "marshal", async_marshalled, call, 0);
@@ -394,8 +421,8 @@ static void call_measure(struct remote_call *call)
 	call->bulk_B = batched || (is_download(call) && params->echo_downloads) ? payload_B : 0;
 	call->body_B = head_B + call->bulk_B;
 	double first_B = is_upload(call) ? fmin(payload_B, params->chunk_B) : call->bulk_B;
-	call->work_s = params->intercept_s + params->marshal_byte_spB * head_B +
-		       pack_s(call->channel->client, first_B);
+	call->work_s =
+		params->intercept_s + params->marshal_byte_spB * head_B + pack_s(call, first_B);
 	if (head_B >= params->compress_from_B)
 		call->work_s += params->compress_byte_spB * head_B;
 	if (call->class != CLASS_ASYNC || params->batch_count == 1)
@@ -420,6 +447,13 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		return;
 	FW_ASSERT(client->open_count == client->channel_count);
 	const struct runtime_params *params = client->params;
+	struct cuda_call question;
+	if (is_product(client, cuda) && !cuda->asked && params->product_questions_count > 0) {
+		question = *cuda;
+		question.kind = CALL_GET_VALUE;
+		question.repeats = ((unsigned)params->product_questions_count - 1U) & 63U;
+		cuda = &question;
+	}
 	struct remote_call *call = call_take(client);
 	call->channel = &client->channels[thread % client->channel_count];
 	call->core = core;

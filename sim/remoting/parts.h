@@ -223,20 +223,30 @@ static inline double wire_B(const struct remote_client *client, double body_B,
 	return ratio > 1 && body_B >= params->compress_from_B ? body_B / ratio : body_B;
 }
 
-/* Returns the work of the sender, or of the receiver, for the bytes of a copy in one message. An
- * adapter that reads and writes memory itself needs no serialisation. */
-static inline double pack_s(const struct remote_client *client, double bulk_B)
+/* Returns the work of an end of the connection for the bytes of a copy in one message: byte_spB for
+ * each byte on the wire, and coder_spB for each byte before compression. An adapter that reads and
+ * writes memory itself needs no serialisation. */
+static inline double bulk_s(const struct remote_call *call, double bulk_B, double byte_spB,
+			    double coder_spB)
 {
-	const struct runtime_params *params = client->params;
-	return bulk_B * ((client->serialises ? params->serialise_byte_spB : 0) +
-			 (bulk_B >= params->compress_from_B ? params->compress_byte_spB : 0));
+	if (bulk_B <= 0)
+		return 0;
+	const struct remote_client *client = call->channel->client;
+	double sent_B = wire_B(client, bulk_B, (double)call->call.compressibility);
+	return (client->serialises ? sent_B * byte_spB : 0) +
+	       (bulk_B >= client->params->compress_from_B ? bulk_B * coder_spB : 0);
 }
 
-static inline double unpack_s(const struct remote_client *client, double bulk_B)
+static inline double pack_s(const struct remote_call *call, double bulk_B)
 {
-	const struct runtime_params *params = client->params;
-	return bulk_B * ((client->serialises ? params->deserialise_byte_spB : 0) +
-			 (bulk_B >= params->compress_from_B ? params->decompress_byte_spB : 0));
+	const struct runtime_params *params = call->channel->client->params;
+	return bulk_s(call, bulk_B, params->serialise_byte_spB, params->compress_byte_spB);
+}
+
+static inline double unpack_s(const struct remote_call *call, double bulk_B)
+{
+	const struct runtime_params *params = call->channel->client->params;
+	return bulk_s(call, bulk_B, params->deserialise_byte_spB, params->decompress_byte_spB);
 }
 
 /* ---- wire.c ---- */

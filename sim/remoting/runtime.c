@@ -42,6 +42,15 @@ static const struct param_row rows[] = {
 		     "the policy"),
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
+	PARAM_CHOICE(struct runtime_params, product_call, work_rules, "policy",
+		     "what a client that replaces the libraries does with products of cuBLAS: as "
+		     "with launches, send them without waiting, or wait for the answer",
+		     "the policy"),
+	COUNT(product_questions_count, 0, 63, "0",
+	      "questions that a client that replaces the libraries asks before a product of "
+	      "cuBLAS, "
+	      "each with an answer",
+	      "assumption: the client knows where the scalars of the product are"),
 	COUNT(connections_count, 1, 256, "1",
 	      "number of connections of one program; its threads are assigned to them in turn",
 	      "assumption: one session, as in Cricket and early rCUDA"),
@@ -116,17 +125,17 @@ static const struct param_row rows[] = {
 	     "assumption: zero; fitted to measured runtimes"),
 	COST(reply_s, 1, "0.5 us", "time to unmarshal an answer at the client",
 	     "assumption: half of marshalling, because there are no arguments"),
-	COST_ASSUMED(
-		struct runtime_params, serialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
-		"0 ns/B",
-		"time to serialise a byte of a copy at its sender, beyond the socket's work; none "
-		"if adapters access memory themselves",
-		"assumption: the socket reads the program's buffer"),
+	COST_ASSUMED(struct runtime_params, serialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
+		     "0 ns/B",
+		     "time to serialise a byte of a copy at its sender, after compression and "
+		     "beyond the "
+		     "socket's work; none if adapters access memory themselves",
+		     "assumption: the socket reads the program's buffer"),
 	COST_ASSUMED(
 		struct runtime_params, deserialise_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
 		"0 ns/B",
-		"time to restore a byte of a copy at its receiver, beyond the socket's work; none "
-		"if adapters access memory themselves",
+		"time to restore a byte of a copy at its receiver, before decompression and beyond "
+		"the socket's work; none if adapters access memory themselves",
 		"assumption: the socket writes the buffer that the copy uses"),
 	SWITCH(echo_downloads, "false",
 	       "whether the request of a copy to the host also carries the buffer's bytes",
@@ -155,7 +164,8 @@ static const struct param_row rows[] = {
 	       "whether the server has created a CUDA context before a client connects",
 	       "assumption: the first call of a client creates the context"),
 	COST(session_s, 600, "0 s",
-	     "time to set up a session once its connections are open, without the context",
+	     "time to set up a session once its connections are open, without the context; a "
+	     "program that makes its context sets up a session each time",
 	     "assumption: the first request needs no set-up"),
 	TIME(connect_timeout_s, 0, 86400, "10 s",
 	     "time without a connection after which the run fails; 0 means never",

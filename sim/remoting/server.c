@@ -118,7 +118,7 @@ static double service_s(const struct channel *channel, const struct remote_call 
 {
 	const struct runtime_params *params = channel->client->params;
 	double head_B = call->body_B - call->bulk_B;
-	double work_s = params->unmarshal_s + unpack_s(channel->client, call->bulk_B);
+	double work_s = params->unmarshal_s + unpack_s(call, call->bulk_B);
 	if (head_B >= params->compress_from_B)
 		work_s += params->decompress_byte_spB * head_B;
 	return work_s + (call->answered && channel->client->woken ? params->handoff_s : 0);
@@ -182,7 +182,7 @@ static void message_serve(struct channel *channel)
 		if (packet->kind == PACKET_CHUNK && !packet->staged) {
 			if (packet->first)
 				work_s += service_s(channel, packet->call);
-			work_s += unpack_s(channel->client, packet->payload_B);
+			work_s += unpack_s(packet->call, packet->payload_B);
 			packet->staged = true;
 			break;
 		}

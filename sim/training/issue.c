@@ -188,10 +188,11 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		launch->duration_s = duration_s;
 		launch->label = op->name;
 		launch->by_library = by_library;
+		launch->product = by_library && op->work.form == KERNEL_PRODUCT;
 		if (graph && i + 1 == op->kernels) {
 			issuer->graph_item = issuer->items.count - 1;
 			launch->nodes = 1;
-			launch->by_library = false;
+			launch->by_library = launch->product = false;
 		}
 	}
 	gradients_behind(issuer, op);

@@ -107,6 +107,11 @@ static void service_loses_only_the_time_that_flows_use(void)
 	CHECK_NEAR(served_beside(22e-6, 1), 32e-6, 1e-6);
 }
 
+static void poll_later(void *ctx, uint64_t arg)
+{
+	cpu_polled(ctx);
+}
+
 static double served_after(double idle_s, bool spinning, double wake_s)
 {
 	struct net *net = net_new();
@@ -140,6 +145,26 @@ static void idle_core_adds_its_exit_latency(void)
 	CHECK_NEAR(served_after(450e-6, false, 14e-6), 70e-6, 1e-4);
 	CHECK_NEAR(served_after(600e-6, false, 14e-6), 106e-6, 1e-4);
 	CHECK_NEAR(served_after(1, true, 14e-6), 10e-6, 1e-4);
+}
+
+/* A thread that polls until the work comes keeps the core awake, here for 0.6 ms. One that has
+ * stopped 50 us before has left it idle for 50 us, so only the virtual CPU's wake-up is added. */
+static void core_of_a_polling_thread_does_not_sleep(void)
+{
+	for (int stops = 0; stops < 2; stops++) {
+		struct net *net = net_new();
+		struct cpu_spec spec = {.clock_Hz = REFERENCE_CLOCK_HZ,
+					.wake_s = 14e-6,
+					.idle = {{80e-6, 10e-6}},
+					.idle_count = 1};
+		struct later later = {net, core_of(net, &spec)};
+		engine_at(net->engine, ps_from_s(stops ? 550e-6 : 600e-6), poll_later, later.core,
+			  0);
+		engine_at(net->engine, ps_from_s(600e-6), serve_later, &later, 0);
+		net_run(net);
+		CHECK_NEAR(net->delivered_s[0] - 600e-6, stops ? 24e-6 : 10e-6, 1e-4);
+		net_free(net);
+	}
 }
 
 static void start_small_flow(void *ctx, uint64_t arg)
@@ -480,6 +505,7 @@ static const struct test tests[] = {
 	TEST(service_and_flow_share_the_core_equally),
 	TEST(service_loses_only_the_time_that_flows_use),
 	TEST(idle_core_adds_its_exit_latency),
+	TEST(core_of_a_polling_thread_does_not_sleep),
 	TEST(idle_time_counts_from_the_last_service),
 	TEST(power_policy_and_turbo_set_the_clock),
 	TEST(virtual_cpus_spread_over_the_cores),

@@ -86,6 +86,31 @@ static void repeats_are_calls_of_their_own(void)
 	remote_world_release(&w);
 }
 
+/* A product of cuBLAS asks two questions and waits for the kernel's launch, if the runtime replaces
+ * the libraries. A round trip takes 26.9 and the driver's part of the call: 1 for a question and 5
+ * for a launch. Otherwise it is a launch like all others, which is sent after 1.35. */
+static void products_ask_questions_at_the_level_of_the_libraries(void)
+{
+	for (int level = LEVEL_LIBRARY; level <= LEVEL_DRIVER; level++) {
+		struct remote_world w;
+		remote_world_presets(&w, "asynchronous");
+		w.world.driver_params.get_s = 1 * US;
+		w.world.driver_params.launch_s = 5 * US;
+		w.runtime.level = level;
+		w.runtime.product_call = RULE_ANSWERED;
+		w.runtime.product_questions_count = 2;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_LAUNCH)->product = true;
+		script_add(&w.scripts[0], 1000, CALL_LAUNCH);
+		remote_world_run(&w);
+		bool asks = level == LEVEL_LIBRARY;
+		CHECK_US(script_took_ps(&w, 0, 0), asks ? 2 * 27.9 + 31.9 : 1.35);
+		CHECK_US(script_took_ps(&w, 0, 1), 1.35);
+		CHECK(remote_counters(w.remote).answered_count == (asks ? 3 : 0));
+		remote_world_release(&w);
+	}
+}
+
 /* Copies of 1000 B follow their rules in any policy: sent ones return when their message of 1100 B
  * is accepted, 0.25 + 1 + 1.1, or at once if they are to the host; answered ones take a round trip.
  */
@@ -158,7 +183,8 @@ static void default_costs_follow_from_each_other(void)
 static void only_calls_without_gpu_work_may_be_local(void)
 {
 	static const char with_work[] =
-		"launch_call memset_call record_call wait_event_call copy_to_device_call "
+		"launch_call product_call memset_call record_call wait_event_call "
+		"copy_to_device_call "
 		"copy_to_device_async_call copy_to_host_async_call event_synchronize_call "
 		"stream_synchronize_call device_synchronize_call";
 	size_t count = 0, locals = 0;
@@ -176,7 +202,7 @@ static void only_calls_without_gpu_work_may_be_local(void)
 		count++;
 		locals += local;
 	}
-	CHECK(count == 22 && locals == 12);
+	CHECK(count == 23 && locals == 12);
 }
 
 static const struct test tests[] = {
@@ -184,6 +210,7 @@ static const struct test tests[] = {
 	TEST(polling_servers_have_no_hand_off),
 	TEST(rules_of_calls_change_their_own_kind),
 	TEST(repeats_are_calls_of_their_own),
+	TEST(products_ask_questions_at_the_level_of_the_libraries),
 	TEST(rules_of_copies_say_whether_they_wait),
 	TEST(connection_with_a_waiting_call_needs_no_probe),
 	TEST(default_costs_follow_from_each_other),
