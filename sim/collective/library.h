@@ -87,6 +87,7 @@ struct library_params {
 	int p2p_level, net_gdr_level; /* enum path_level */
 	double cross_nic_count;
 	bool collnet, efa_tuner, pxn;
+	double queue_pairs_count, buffer_B;
 	double slice_B, block_share_ratio, kernel_loss_ratio, memory_traffic_ratio;
 };
 extern const struct param_table library_table;

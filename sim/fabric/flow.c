@@ -138,6 +138,9 @@ static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_u
 		resource->busy_ps -= engine_now_ps(fabric->engine);
 		return false;
 	}
+	if (resource->flow_count == 2 && resource->shared_ratio > 0)
+		fabric_capacity_set(fabric, given->resource,
+				    resource->capacity * resource->shared_ratio);
 	mark_dirty(fabric, given->resource);
 	return true;
 }
@@ -208,6 +211,8 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 		drop_user(fabric, use);
 		resource->carried += use->per_unit * moved;
 		wrong |= use->per_unit * least > resource->capacity * life_s;
+		if (resource->flow_count == 1 && resource->shared_ratio > 0)
+			fabric_capacity_set(fabric, use->resource, resource->capacity_most);
 		if (resource->flow_count == 0)
 			resource->busy_ps += now_ps;
 		else if (resource->limit_count > 0)
@@ -307,12 +312,19 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && spec->weight < INFINITY);
 	FW_ASSERT(spec->use_count <= FLOW_USES_MAX);
 	FW_ASSERT(spec->use_count > 0 || spec->cap > 0);
+	struct flow_spec divided;
+	if (fabric->has_cables) {
+		divided = *spec;
+		fabric_cables_choose(fabric, &divided);
+		spec = &divided;
+	}
 	struct flow *flow = flow_take(fabric, spec->use_count);
 	flow->size = flow->remaining = spec->size;
 	struct share *share = &fabric->shares.items[flow->slot];
 	share->rate = 0;
 	share->weight = spec->weight > 0 ? spec->weight : 1;
-	flow->cap = spec->cap > 0 ? spec->cap : INFINITY;
+	flow->cap = flow->own_cap = spec->cap > 0 ? spec->cap : INFINITY;
+	flow->paused_at = -1;
 	flow->started_ps = flow->updated_ps = engine_now_ps(fabric->engine);
 	flow->end = (struct event_id){0};
 	flow->done = spec->done;
@@ -335,8 +347,8 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 	FW_ASSERT(cap >= 0);
 	FW_ASSERT(cap > 0 || flow->use_count > 0);
 	double cap_new = cap > 0 ? cap : INFINITY;
-	if (cap_new != flow->cap) {
-		flow->cap = cap_new;
+	if (cap_new != flow->own_cap) {
+		flow->cap = flow->own_cap = cap_new;
 		bool meets = false;
 		for (size_t i = 0; i < flow->use_count; i++) {
 			if (fabric->resources.items[flow->uses[i].resource].flow_count == 1)

@@ -333,6 +333,8 @@ static void add_up(const struct fabric *fabric, struct route *route)
 			route->mtu_B = mtu_B;
 		arrives *= 1 - traits->loss_ratio[hop.direction];
 		route->physical_nic |= traits->physical_nic;
+		if (traits->port > 0 && hop.direction == 1)
+			route->target = traits->port;
 	}
 	route->loss_ratio = 1 - arrives;
 }
@@ -455,6 +457,8 @@ void route_uses(const struct fabric *fabric, const struct route *route, double h
 		double payload_B, struct flow_spec *spec)
 {
 	FW_ASSERT(payload_B > 0);
+	if (route->target > 0)
+		spec->target = route->target;
 	for (size_t i = 0; i < route->count; i++) {
 		struct hop hop = route->hops[i];
 		const struct link *link = &fabric->links.items[hop.link];

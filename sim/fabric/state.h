@@ -69,6 +69,8 @@ struct flow {
 	int limit_next; /* solver: limit of the new rate */
 	uint64_t order; /* order of starting */
 	double cap;     /* INFINITY: unlimited */
+	double own_cap; /* without pauses (pause.c) */
+	int paused_at;  /* the resource that pauses it; -1: none */
 	double bound;   /* solver: upper bound of the rate */
 	struct use uses[];
 };
@@ -82,6 +84,11 @@ struct resource {
 	uint32_t epoch;       /* solver: the solution that opened it */
 	bool touched;         /* solver: left and demand were updated incrementally */
 	bool dirty;
+	bool pauses; /* a full queue behind it pauses all of its flows (pause.c) */
+	enum cable_choice cable_choice;
+	uint32_t cable_count; /* cables of the trunk, which are resources from cable_first on */
+	int cable_first;
+	double shared_ratio; /* part of its capacity while several flows use it; 0: all of it */
 	int64_t busy_ps; /* time in use, minus the start of the current use */
 	double carried;  /* total of the flows that have ended */
 
@@ -143,6 +150,7 @@ struct fabric {
 	VEC(int) dirty;
 	bool solve_due;            /* an event at the current time will compute the new rates */
 	uint64_t capacity_changes; /* number of changes plus 1 */
+	bool has_cables, has_pauses; /* some resource has cables; some resource pauses */
 
 	VEC(struct flow *) flows;         /* by slot */
 	VEC(struct share) shares;         /* by slot */
@@ -219,8 +227,10 @@ static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
 /* Computes max-min rates of free_flows on the open resources: sets solved, limit_next and changed.
  */
 void fabric_fill(struct fabric *fabric);
-/* Solves all pending changes now. */
+/* Solves all pending changes now, including those of pauses. */
 void fabric_settle(struct fabric *fabric);
+/* Solves all pending changes with the present caps. */
+void fabric_solve(struct fabric *fabric);
 /* Returns size / rate, rounded up to a picosecond. A quotient that exceeds a whole number only by
  * rounding gives that number. */
 int64_t fabric_duration_ps(double size, double rate);
@@ -228,6 +238,13 @@ int64_t fabric_duration_ps(double size, double rate);
  * the event of the end. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
 void fabric_flow_end_add(struct fabric *fabric, struct flow *flow);
+
+/* Divides a link's direction into its cables, and sets what congestion does to it. */
+void fabric_cables_add(struct fabric *fabric, int link, int direction);
+/* Adds the cables that the flow takes to its uses, each after its trunk. */
+void fabric_cables_choose(const struct fabric *fabric, struct flow_spec *spec);
+/* Lowers the caps of flows that share a paused port with blocked ones. */
+void fabric_pause(struct fabric *fabric);
 
 /* Computes the rate of a flow that shares nothing, without the solver. */
 void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
