@@ -51,6 +51,14 @@ static void solve_event(void *ctx, uint64_t arg)
 	fabric_settle(fabric);
 }
 
+static void solve_later(struct fabric *fabric)
+{
+	if (fabric->solve_due)
+		return;
+	fabric->solve_due = true;
+	engine_do_after(fabric->engine, 0, solve_event, fabric, 0);
+}
+
 static void mark_dirty(struct fabric *fabric, int index)
 {
 	struct resource *resource = &fabric->resources.items[index];
@@ -58,10 +66,7 @@ static void mark_dirty(struct fabric *fabric, int index)
 		return;
 	resource->dirty = true;
 	*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
-	if (!fabric->solve_due) {
-		fabric->solve_due = true;
-		engine_do_after(fabric->engine, 0, solve_event, fabric, 0);
-	}
+	solve_later(fabric);
 }
 
 void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
@@ -94,7 +99,10 @@ const char *fabric_resource_name(const struct fabric *fabric, int index)
 
 size_t fabric_flows_on(const struct fabric *fabric, int index)
 {
-	return resource_at(fabric, index)->flow_count;
+	size_t count = resource_at(fabric, index)->flow_count;
+	for (size_t i = 0; fabric->ending && i < fabric->ending->use_count; i++)
+		count -= fabric->ending->uses[i].resource == index;
+	return count;
 }
 
 double fabric_carried(struct fabric *fabric, int index)
@@ -192,9 +200,8 @@ static int64_t shared_ps(const struct fabric *fabric, const struct flow *flow, d
 	return more_ps > 0 ? more_ps : 0;
 }
 
-/* Removes a flow that has moved `moved` units from its resources. If it limited only itself, no
- * other rate changes. */
-static void detach(struct fabric *fabric, struct flow *flow, double moved)
+/* Counts and checks the `moved` units of a flow that ends. */
+static void account(struct fabric *fabric, const struct flow *flow, double moved)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
 	double least = moved * (1 - account_slack_ratio);
@@ -204,13 +211,27 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 	bool wrong = least > flow->size - flow->remaining + share->rate * since_s;
 	if (share->limit != LIMIT_OWN)
 		engine_wait_add(fabric->engine, WAIT_SHARED, shared_ps(fabric, flow, moved));
+	for (size_t i = 0; i < flow->use_count; i++) {
+		const struct use *use = &flow->uses[i];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		resource->carried += use->per_unit * moved;
+		wrong |= use->per_unit * least > resource->capacity * life_s;
+	}
+	if (wrong) /* the flow may be correct if capacities were larger before */
+		fabric_flow_check(fabric, flow, moved);
+}
+
+/* Removes a flow that has moved `moved` units from its resources. If it limited only itself, no
+ * other rate changes. */
+static void detach(struct fabric *fabric, struct flow *flow, double moved)
+{
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	account(fabric, flow, moved);
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
 		drop_user(fabric, use);
-		resource->carried += use->per_unit * moved;
-		wrong |= use->per_unit * least > resource->capacity * life_s;
 		if (resource->flow_count == 1 && resource->shared_ratio > 0)
 			fabric_capacity_set(fabric, use->resource, resource->capacity_most);
 		if (resource->flow_count == 0)
@@ -218,8 +239,6 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
-	if (wrong) /* the flow may be correct if capacities were larger before */
-		fabric_flow_check(fabric, flow, moved);
 }
 
 /* ---- slots ---- */
@@ -274,7 +293,8 @@ static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
 	if (id.serial == 0 || id.slot >= fabric->flows.count)
 		return NULL;
 	struct flow *flow = fabric->flows.items[id.slot];
-	return flow->active && flow->serial == id.serial ? flow : NULL;
+	bool over = !flow->active || flow == fabric->ending;
+	return !over && flow->serial == id.serial ? flow : NULL;
 }
 
 /* ---- life cycle of a flow ---- */
@@ -293,6 +313,20 @@ void flow_use_add(struct flow_spec *flow, int resource, double per_unit)
 	flow->uses[flow->use_count++] = (struct flow_use){resource, per_unit};
 }
 
+/* Removes the flow that has ended in this event, if no equal one has taken its place. */
+static void ending_over(struct fabric *fabric)
+{
+	struct flow *flow = fabric->ending;
+	fabric->ending = NULL;
+	if (!flow)
+		return;
+	detach(fabric, flow, flow->size);
+	flow_give_back(fabric, flow);
+}
+
+/* A flow that shares a full resource is often followed by an equal one in the same event, for
+ * example the next piece of a long message. Then no rate changes, so the flow is removed only after
+ * its followers had their turn. The event of the solver keeps the clock until then. */
 void fabric_flow_ended(void *ctx, uint64_t arg)
 {
 	struct flow *flow = ctx;
@@ -300,10 +334,57 @@ void fabric_flow_ended(void *ctx, uint64_t arg)
 	event_fn *done = flow->done;
 	void *done_ctx = flow->ctx;
 	uint64_t done_arg = flow->arg;
-	detach(fabric, flow, flow->size);
-	flow_give_back(fabric, flow);
+	fabric->ending = flow;
+	if (!done || fabric->has_cables || fabric->has_pauses ||
+	    fabric->shares.items[flow->slot].limit == LIMIT_OWN)
+		ending_over(fabric);
+	else
+		solve_later(fabric);
 	if (done)
 		done(done_ctx, done_arg);
+	ending_over(fabric);
+}
+
+/* Returns true if the flow that has just ended uses the same as the given one. */
+static bool follows(const struct fabric *fabric, const struct flow_spec *spec)
+{
+	const struct flow *flow = fabric->ending;
+	if (!flow || flow->use_count != spec->use_count ||
+	    flow->cap != (spec->cap > 0 ? spec->cap : INFINITY) ||
+	    fabric->shares.items[flow->slot].weight != (spec->weight > 0 ? spec->weight : 1))
+		return false;
+	for (size_t i = 0; i < spec->use_count; i++)
+		if (flow->uses[i].resource != spec->uses[i].resource ||
+		    flow->uses[i].per_unit != spec->uses[i].per_unit)
+			return false;
+	return true;
+}
+
+/* Lets a flow take the place and the rate of the equal one that has just ended. */
+static struct flow_id follow(struct fabric *fabric, const struct flow_spec *spec)
+{
+	struct flow *flow = fabric->ending;
+	int limit = fabric->shares.items[flow->slot].limit;
+	fabric->ending = NULL;
+	account(fabric, flow, flow->size);
+	fabric->flows_started++;
+	fabric->flows_over++;
+	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
+	flow->size = flow->remaining = spec->size;
+	flow->started_ps = flow->updated_ps = engine_now_ps(fabric->engine);
+	flow->end = (struct event_id){0};
+	flow->done = spec->done;
+	flow->ctx = spec->ctx;
+	flow->arg = spec->arg;
+	fabric_flow_rate_set(fabric, flow, fabric->shares.items[flow->slot].rate);
+	fabric_flow_end_add(fabric, flow);
+	/* Other flows of a bundle may rely on this end for an event of their own. */
+	const struct resource *resource = &fabric->resources.items[limit];
+	for (size_t i = 0; i < resource->users.count && resource->flow_count <= BUNDLE_MOST; i++)
+		if (resource->users.items[i].slot != NO_FLOW)
+			fabric_flow_end_add(fabric,
+					    fabric->flows.items[resource->users.items[i].slot]);
+	return (struct flow_id){flow->slot, flow->serial};
 }
 
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec)
@@ -318,6 +399,9 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 		fabric_cables_choose(fabric, &divided);
 		spec = &divided;
 	}
+	if (follows(fabric, spec))
+		return follow(fabric, spec);
+	ending_over(fabric);
 	struct flow *flow = flow_take(fabric, spec->use_count);
 	flow->size = flow->remaining = spec->size;
 	struct share *share = &fabric->shares.items[flow->slot];
@@ -376,6 +460,7 @@ bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id)
 
 double fabric_flow_rate(struct fabric *fabric, struct flow_id id)
 {
+	ending_over(fabric);
 	fabric_settle(fabric);
 	const struct flow *flow = flow_find(fabric, id);
 	return flow ? fabric->shares.items[flow->slot].rate : 0;
@@ -383,5 +468,5 @@ double fabric_flow_rate(struct fabric *fabric, struct flow_id id)
 
 size_t fabric_flow_count(const struct fabric *fabric)
 {
-	return fabric->active_count;
+	return fabric->active_count - (fabric->ending != NULL);
 }

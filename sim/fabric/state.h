@@ -26,7 +26,8 @@ static const double residue_ratio = 1e-12;
 static const double account_slack_ratio = 1e-9;
 static const int64_t account_slack_ps = 2;
 
-enum { LIMIT_OWN = -1, FLOW_CLASSES = 6 };
+/* Bundles of more flows go to the general solver. */
+enum { LIMIT_OWN = -1, FLOW_CLASSES = 6, BUNDLE_MOST = 32 };
 #define NO_FLOW UINT32_MAX
 
 /* A resource used by a flow. */
@@ -157,6 +158,7 @@ struct fabric {
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started, flows_over;
 	size_t active_count;
+	struct flow *ending; /* flow that ends in the present event and still holds its place */
 
 	/* ---- scratch memory of the solver ---- */
 	uint32_t epoch;
