@@ -54,9 +54,19 @@ void fabric_cables_add(struct fabric *fabric, int index, int direction)
 	resource->cable_first = first;
 }
 
-/* Returns the cable of a trunk for one part of a flow. */
+/* Returns the flows on a cable, with the parts of this one for which it has been chosen. */
+static size_t flows_on(const struct fabric *fabric, const struct flow_spec *chosen, int cable)
+{
+	size_t count = fabric->resources.items[cable].flow_count;
+	for (size_t u = 0; u < chosen->use_count; u++)
+		count += chosen->uses[u].resource == cable;
+	return count;
+}
+
+/* Returns the cable of a trunk for one part of a flow. `chosen` has the uses found so far. */
 static uint32_t cable_of(const struct fabric *fabric, const struct resource *trunk,
-			 const struct flow_spec *spec, uint64_t part)
+			 const struct flow_spec *spec, const struct flow_spec *chosen,
+			 uint64_t part)
 {
 	uint32_t count = trunk->cable_count;
 	if (trunk->cable_choice == CABLES_STATIC && spec->target > 0)
@@ -67,9 +77,8 @@ static uint32_t cable_of(const struct fabric *fabric, const struct resource *tru
 	uint32_t best = hashed;
 	for (uint32_t i = 1; i < count; i++) {
 		uint32_t other = (hashed + i) % count;
-		size_t first = (size_t)trunk->cable_first;
-		if (fabric->resources.items[first + other].flow_count <
-		    fabric->resources.items[first + best].flow_count)
+		if (flows_on(fabric, chosen, trunk->cable_first + (int)other) <
+		    flows_on(fabric, chosen, trunk->cable_first + (int)best))
 			best = other;
 	}
 	return best;
@@ -88,7 +97,7 @@ void fabric_cables_choose(const struct fabric *fabric, struct flow_spec *spec)
 		for (size_t part = 0; part < count; part++)
 			flow_use_add(spec,
 				     trunk->cable_first +
-					     (int)cable_of(fabric, trunk, &given, part),
+					     (int)cable_of(fabric, trunk, &given, spec, part),
 				     use.per_unit / (double)parts);
 	}
 }

@@ -113,7 +113,7 @@ enum cable_choice {
 	CABLES_STATIC,   /* the port at which the flow leaves the network chooses */
 };
 
-/* What happens to flows that meet at an egress port of a switch (pause.c). */
+/* The effect of a full egress port of a switch on the flows that meet there (pause.c). */
 enum congestion {
 	CONGESTION_FAIR,  /* they share it max-min at once */
 	CONGESTION_DCQCN, /* the same, but the shared port reaches only a part of its bandwidth */

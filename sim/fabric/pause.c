@@ -11,7 +11,7 @@
 #include "sim/base/arena.h"
 #include "sim/fabric/state.h"
 
-/* A smaller difference of levels is no pause. */
+/* Levels with a smaller difference are equal. */
 static const double pause_ratio = 1e-6;
 
 static void cap_set(struct fabric *fabric, struct flow *flow, double cap, int paused_at)

@@ -31,13 +31,13 @@ static const struct param_row fabric_rows[] = {
 		    "assumption: one cable"),
 	PARAM_CHOICE(struct fabric_params, congestion, congestions, "fair",
 		     "what happens to flows that meet at a port: they share it at once (fair), they "
-		     "share the part dcqcn_efficiency of it (dcqcn), or the port also pauses the "
-		     "ports upstream with all of their flows (pfc)",
+		     "share the part fabric.dcqcn of it (dcqcn), or the port also pauses the ports "
+		     "upstream with all of their flows (pfc)",
 		     "assumption: credits and queues keep the flows apart, as with InfiniBand"),
-	COST_SOURCED(struct fabric_params, dcqcn_ratio, QUANTITY_RATIO, 0.1, 1, "0.975",
+	COST_ASSUMED(struct fabric_params, dcqcn_ratio, QUANTITY_RATIO, 0.1, 1, "0.975",
 		     "part of a port's bandwidth that flows under DCQCN share",
-		     "Zhu et al., SIGCOMM 2015: over 39 of 40 Gbit/s with up to ten senders (from "
-		     "memory: not confirmed)"),
+		     "assumption: Zhu et al., SIGCOMM 2015, have over 39 of 40 Gbit/s with up to ten "
+		     "senders (from memory: not confirmed)"),
 };
 const struct param_table fabric_table =
 	PARAM_TABLE("fabric", struct fabric_params, fabric_rows);

@@ -6,9 +6,9 @@
  *
  * All cables of a network are of one kind, link.network. Equal cables between two stages, for
  * example the uplinks of a leaf, are one link, called a trunk, with the sum of their bandwidths.
- * The model assumes that traffic spreads evenly over these cables, as with adaptive routing or
- * many flows. Switches between which traffic spreads in this way are one node. Collisions of
- * static routing are not modelled.
+ * By default traffic spreads evenly over these cables, as with adaptive routing of packets. The
+ * group `fabric` of a network can choose a cable for each flow instead (sim/fabric/cables.c).
+ * Switches between which traffic spreads are one node.
  *
  * Nodes are called "fabric.<switch>", links "fabric.<node of the port>" and "fabric.<a>-<b>". */
 #pragma once
