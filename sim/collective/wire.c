@@ -71,12 +71,13 @@ static double far_count(const struct communicator *comm, const struct operation 
 	return near_count(comm, plan, step);
 }
 
-/* NCCL's buffers of a channel for LL and LL128, in bytes of data: 8 steps of 512 threads with 8 lines
- * of 8 B, and of 640 threads with 120 elements of 8 B, of which 15 of 16 are data (src/init.cc,
- * src/include/device.h). */
+/* NCCL's buffers of a channel for LL and LL128, in bytes of data: 8 steps of 512 threads with 8
+ * lines of 8 B, and of 640 threads with 120 elements of 8 B, of which 15 of 16 are data
+ * (src/init.cc, src/include/device.h). */
 static const double LL_BUFFER_B = 8.0 * 512 * 8 * 8, LL128_BUFFER_B = 8.0 * 640 * 120 * 8 * 15 / 16;
 
-/* Returns the number of NCCL's channels in one of the schedule, each with connections of its own. */
+/* Returns the number of NCCL's channels in one of the schedule, each with connections of its own.
+ */
 static double connection_count(const struct collective_choice *choice)
 {
 	double count = (double)choice->block_count / (double)choice->channel_count;

@@ -33,8 +33,8 @@ struct flow_bundle {
 	size_t flow_count;
 	double bound[BUNDLE_MOST];
 	double rate[BUNDLE_MOST]; /* 0: not found yet */
-	size_t waiting;          /* flows without a rate */
-	bool bounded;            /* some flow has a bound */
+	size_t waiting;           /* flows without a rate */
+	bool bounded;             /* some flow has a bound */
 	double level;
 	int full; /* the resource that is full at that level */
 };

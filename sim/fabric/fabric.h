@@ -68,10 +68,10 @@ struct flow_spec {
 	double weight;                       /* 0 means 1 */
 	struct flow_use uses[FLOW_USES_MAX]; /* each resource at most once */
 	size_t use_count;                    /* may be 0 if cap > 0 */
-	uint64_t key;        /* identity for ECMP; 0: the flow uses all cables of a trunk evenly */
-	size_t key_count;    /* flows of ECMP into which it is divided evenly; 0 means 1 */
-	uint32_t target;     /* port at which it leaves the network; 0: unknown */
-	event_fn *done;                      /* called once, when the last unit has entered */
+	uint64_t key;     /* identity for ECMP; 0: the flow uses all cables of a trunk evenly */
+	size_t key_count; /* flows of ECMP into which it is divided evenly; 0 means 1 */
+	uint32_t target;  /* port at which it leaves the network; 0: unknown */
+	event_fn *done;   /* called once, when the last unit has entered */
 	void *ctx;
 	uint64_t arg;
 	/* Cache of fabric_flow_pass: duration without competitors, and the number of capacity

@@ -378,12 +378,14 @@ static struct flow_id follow(struct fabric *fabric, const struct flow_spec *spec
 	flow->arg = spec->arg;
 	fabric_flow_rate_set(fabric, flow, fabric->shares.items[flow->slot].rate);
 	fabric_flow_end_add(fabric, flow);
-	/* Other flows of a bundle may rely on this end for an event of their own. */
+	/* Other flows of a bundle may rely on this end for an event of their own. Flows that
+	 * started just now have no rate yet. */
 	const struct resource *resource = &fabric->resources.items[limit];
-	for (size_t i = 0; i < resource->users.count && resource->flow_count <= BUNDLE_MOST; i++)
-		if (resource->users.items[i].slot != NO_FLOW)
-			fabric_flow_end_add(fabric,
-					    fabric->flows.items[resource->users.items[i].slot]);
+	for (size_t i = 0; i < resource->users.count && resource->flow_count <= BUNDLE_MOST; i++) {
+		uint32_t slot = resource->users.items[i].slot;
+		if (slot != NO_FLOW && fabric->shares.items[slot].rate > 0)
+			fabric_flow_end_add(fabric, fabric->flows.items[slot]);
+	}
 	return (struct flow_id){flow->slot, flow->serial};
 }
 

@@ -90,8 +90,8 @@ struct resource {
 	uint32_t cable_count; /* cables of the trunk, which are resources from cable_first on */
 	int cable_first;
 	double shared_ratio; /* part of its capacity while several flows use it; 0: all of it */
-	int64_t busy_ps; /* time in use, minus the start of the current use */
-	double carried;  /* total of the flows that have ended */
+	int64_t busy_ps;     /* time in use, minus the start of the current use */
+	double carried;      /* total of the flows that have ended */
 
 	double delivered; /* bytes of messages, as reported by their senders */
 	double capacity_most;
@@ -149,8 +149,8 @@ struct fabric {
 	struct names *resource_names;
 	VEC(struct resource) resources;
 	VEC(int) dirty;
-	bool solve_due;            /* an event at the current time will compute the new rates */
-	uint64_t capacity_changes; /* number of changes plus 1 */
+	bool solve_due;              /* an event at the current time will compute the new rates */
+	uint64_t capacity_changes;   /* number of changes plus 1 */
 	bool has_cables, has_pauses; /* some resource has cables; some resource pauses */
 
 	VEC(struct flow *) flows;         /* by slot */

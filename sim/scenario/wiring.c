@@ -15,10 +15,8 @@ static const char *const routings[] = {[CABLES_SPRAY] = "spray",
 				       [CABLES_ADAPTIVE] = "adaptive",
 				       [CABLES_STATIC] = "static",
 				       NULL};
-static const char *const congestions[] = {[CONGESTION_FAIR] = "fair",
-					  [CONGESTION_DCQCN] = "dcqcn",
-					  [CONGESTION_PFC] = "pfc",
-					  NULL};
+static const char *const congestions[] = {
+	[CONGESTION_FAIR] = "fair", [CONGESTION_DCQCN] = "dcqcn", [CONGESTION_PFC] = "pfc", NULL};
 static const struct param_row fabric_rows[] = {
 	PARAM_CHOICE(struct fabric_params, routing, routings, "spray",
 		     "how switches choose among the equal cables of a trunk: for each packet "
@@ -29,18 +27,19 @@ static const struct param_row fabric_rows[] = {
 		    "number of cables at each port of a machine, for example 2 for an adapter with "
 		    "two ports; each has the bandwidth of link.network",
 		    "assumption: one cable"),
-	PARAM_CHOICE(struct fabric_params, congestion, congestions, "fair",
-		     "what happens to flows that meet at a port: they share it at once (fair), they "
-		     "share the part fabric.dcqcn of it (dcqcn), or the port also pauses the ports "
-		     "upstream with all of their flows (pfc)",
-		     "assumption: credits and queues keep the flows apart, as with InfiniBand"),
-	COST_ASSUMED(struct fabric_params, dcqcn_ratio, QUANTITY_RATIO, 0.1, 1, "0.975",
-		     "part of a port's bandwidth that flows under DCQCN share",
-		     "assumption: Zhu et al., SIGCOMM 2015, have over 39 of 40 Gbit/s with up to ten "
-		     "senders (from memory: not confirmed)"),
+	PARAM_CHOICE(
+		struct fabric_params, congestion, congestions, "fair",
+		"what happens to flows that meet at a port: they share it at once (fair), they "
+		"share the part fabric.dcqcn of it (dcqcn), or the port also pauses the ports "
+		"upstream with all of their flows (pfc)",
+		"assumption: credits and queues keep the flows apart, as with InfiniBand"),
+	COST_ASSUMED(
+		struct fabric_params, dcqcn_ratio, QUANTITY_RATIO, 0.1, 1, "0.975",
+		"part of a port's bandwidth that flows under DCQCN share",
+		"assumption: Zhu et al., SIGCOMM 2015, have over 39 of 40 Gbit/s with up to ten "
+		"senders (from memory: not confirmed)"),
 };
-const struct param_table fabric_table =
-	PARAM_TABLE("fabric", struct fabric_params, fabric_rows);
+const struct param_table fabric_table = PARAM_TABLE("fabric", struct fabric_params, fabric_rows);
 
 bool fabric_is_even(const struct fabric_params *fabric)
 {
@@ -102,8 +101,7 @@ void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double
 		   double further_s)
 {
 	add(cabling, WIRING_TEXT(cabling, "%s-%s", a, b), cabling_node(cabling, a),
-	    cabling_node(cabling, b), cables * cabling->fabric->port_cables_count, further_s, 1,
-	    0);
+	    cabling_node(cabling, b), cables * cabling->fabric->port_cables_count, further_s, 1, 0);
 }
 
 bool cabling_has(const struct cabling *cabling, size_t first, size_t end)

@@ -40,7 +40,7 @@ bool fabric_is_even(const struct fabric_params *fabric);
 struct cabling {
 	struct topology_build *build;
 	const struct fabric_params *fabric;
-	uint32_t port_count; /* ports added so far */
+	uint32_t port_count;           /* ports added so far */
 	struct origin origin;          /* origin of the network's group */
 	const struct link_entry *wire; /* kind and traits of one cable */
 	const struct place *places;

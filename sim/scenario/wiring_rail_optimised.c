@@ -4,8 +4,8 @@
  *
  *   a leaf's uplinks = its ports for machines / oversubscription
  *
- * If one leaf has enough ports for all machines, each rail has one leaf. With rail_only the leaves of
- * each rail have a spine of their own, and messages between rails begin with NVLink (PXN). */
+ * If one leaf has enough ports for all machines, each rail has one leaf. With rail_only the leaves
+ * of each rail have a spine of their own, and messages between rails begin with NVLink (PXN). */
 #include "sim/scenario/wiring.h"
 
 struct rail_params {

@@ -391,10 +391,8 @@ static struct flow_spec *flow_of(struct rdma_direction *direction)
 	double size_B = fmin(message->size_B, packets * direction->packet_B);
 	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
 	if (flow->size != size_B) {
-		*flow = (struct flow_spec){.size = size_B,
-					   .key = path->key,
-					   .done = transmitted,
-					   .ctx = direction};
+		*flow = (struct flow_spec){
+			.size = size_B, .key = path->key, .done = transmitted, .ctx = direction};
 		route_uses(connection->spec.fabric, path->route, 0, size_B, flow);
 		flow_use_add(flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
 		flow_use_add(flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cables of trunks and pauses of ports, with rates derived by hand. Ports and trunks have 120
- * units/s. Two leaves are joined by one trunk of two cables with 60 units/s each. Three hosts are at
- * the first leaf, three at the second one. */
+ * units/s. Two leaves are joined by one trunk of two cables with 60 units/s each. Three hosts are
+ * at the first leaf, three at the second one. */
 #include <math.h>
 
 #include "sim/base/arena.h"
@@ -47,8 +47,8 @@ static struct site open_site(enum cable_choice choice, enum congestion congestio
 static struct flow_id send(struct site *site, int from, int to, uint64_t key, size_t parts)
 {
 	struct flow_spec spec = {.size = 1e6, .key = key, .key_count = parts};
-	const struct route *route = fabric_route(site->fabric, site->hosts[from], site->hosts[to],
-						 TRAFFIC_RDMA);
+	const struct route *route =
+		fabric_route(site->fabric, site->hosts[from], site->hosts[to], TRAFFIC_RDMA);
 	route_uses(site->fabric, route, 0, 1e6, &spec);
 	return fabric_flow_start(site->fabric, &spec);
 }
@@ -98,8 +98,8 @@ static void queue_pairs_spread_one_flow_over_cables(void)
 	close_site(&site);
 }
 
-/* Spraying shares the whole trunk. An adaptive switch gives two flows a cable each. A flow without a
- * key is spread over both. */
+/* Spraying shares the whole trunk. An adaptive switch gives two flows a cable each. A flow without
+ * a key is spread over both. */
 static void spraying_and_adaptive_switches_have_no_collisions(void)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -129,8 +129,8 @@ static void static_routes_collide_by_the_receiving_port(void)
 }
 
 /* Hosts 1 and 2 send to host 0 of their leaf, as host 3 does over the trunk: 40 each. Host 3 also
- * sends to host 4. Its port has 80 left for that, or with DCQCN (36 each) 84. PFC pauses the port of
- * host 3, so this flow gets 40, too. */
+ * sends to host 4. Its port has 80 left for that, or with DCQCN (36 each) 84. PFC pauses the port
+ * of host 3, so this flow gets 40, too. */
 static void pfc_slows_the_other_flows_of_a_paused_sender(void)
 {
 	static const double blocked[] = {40, 36, 40}, victim[] = {80, 84, 40};
@@ -147,9 +147,9 @@ static void pfc_slows_the_other_flows_of_a_paused_sender(void)
 }
 
 /* Hosts 1, 2 and 3 send to host 0, 40 each. Host 4 sends to hosts 1 and 5, and without pauses 60 to
- * each, because the trunk has 80 left. PFC pauses the trunk behind the port of host 0, so the flow to
- * host 1 gets 40. Then the port of host 4 is paused, too, and so is its flow to host 5. When the flow
- * from host 3 is cancelled, all pauses end. */
+ * each, because the trunk has 80 left. PFC pauses the trunk behind the port of host 0, so the flow
+ * to host 1 gets 40. Then the port of host 4 is paused, too, and so is its flow to host 5. When the
+ * flow from host 3 is cancelled, all pauses end. */
 static void pauses_spread_through_the_trunk_to_senders_and_end(void)
 {
 	struct site site = open_site(CABLES_SPRAY, CONGESTION_PFC);

@@ -334,10 +334,10 @@ static void start_again(void *ctx, uint64_t arg)
 		start(bench, &bench->later[arg + 1]);
 }
 
-/* A flow of 150 units shares a link with three flows that follow each other, of 50, 50 and 20 units.
- * All get 50/s. The first two followers end after 1 s and 2 s. The third uses twice as much of the
- * link per unit, so it gets 100/3 and takes 0.6 s, in which the long flow moves 20 of its last 50
- * units. The other 30 take 0.3 s. */
+/* A flow of 150 units shares a link with three flows that follow each other, of 50, 50 and 20
+ * units. All get 50/s. The first two followers end after 1 s and 2 s. The third uses twice as much
+ * of the link per unit, so it gets 100/3 and takes 0.6 s, in which the long flow moves 20 of its
+ * last 50 units. The other 30 take 0.3 s. */
 static void following_flows_have_the_times_of_separate_ones(void)
 {
 	struct bench bench = open_bench();

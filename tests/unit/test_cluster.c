@@ -357,44 +357,6 @@ static double all_reduce_s(const char *uplinks, const char *pxn)
 	return job_run_step_s(&outcome.jobs[0]);
 }
 
-/* With rail_only a rail's two leaves meet at its own spine, 3 us further for each of two cables. No
- * path leads to an adapter of another rail, and messages begin at the adapter of the right one. */
-static void rails_without_a_common_spine_have_no_path_between_them(void)
-{
-	const struct scenario *s = READ("case.topology=dgx-a100-rails", "case.gpus=64",
-					"wiring.ports_per_leaf=4", "wiring.rail_only=true",
-					"wiring.spine_latency=3 us");
-	if (!s)
-		return;
-	struct system *system = build(s);
-	struct fabric *fabric = system->fabric;
-	int from = fabric_node_find(fabric, "n3.nic0");
-	unsigned network = TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS;
-	CHECK_TEXT(way(system, "n3.nic0", "n4.nic0"), "fabric.n3.nic0 fabric.rail0.0-spine0 "
-						      "fabric.rail0.1-spine0 fabric.n4.nic0");
-	double near_s = fabric_route(fabric, from, fabric_node_find(fabric, "n2.nic0"), network)
-				->latency_s;
-	double far_s = fabric_route(fabric, from, fabric_node_find(fabric, "n4.nic0"), network)
-			       ->latency_s;
-	CHECK_NEAR(far_s, 2 * near_s + 2 * 3e-6, 1e-12);
-	CHECK(!fabric_route(fabric, from, fabric_node_find(fabric, "n4.nic1"), network));
-}
-
-/* Four machines of four ports are at a leaf, which has as many uplinks as ports. */
-static void ports_of_two_cables_double_all_capacities(void)
-{
-	for (int cables = 1; cables <= 2; cables++) {
-		const struct scenario *s =
-			READ("case.topology=dgx1-v100", "case.gpus=64", "wiring.ports_per_leaf=16",
-			     arena_printf(arena, "fabric.port_cables=%d", cables));
-		if (!s)
-			return;
-		CHECK_NEAR(capacity_Bps(&s->topology, "fabric.n0.nic0"), cables * EDR_Bps, 1e-12);
-		CHECK_NEAR(capacity_Bps(&s->topology, "fabric.leaf0-spine"), 16 * cables * EDR_Bps,
-			   1e-12);
-	}
-}
-
 /* Rings stay on their rail. If each GPU uses only its own adapter, a ring that leaves through
  * another adapter than it entered crosses the spine. */
 static void rings_with_pxn_do_not_cross_the_spine(void)
@@ -615,8 +577,6 @@ static const struct test tests[] = {
 	TEST(fat_tree_with_pods_routes_through_the_core),
 	TEST(free_ports_of_a_leaf_have_no_uplinks),
 	TEST(equal_rails_communicate_over_one_leaf),
-	TEST(rails_without_a_common_spine_have_no_path_between_them),
-	TEST(ports_of_two_cables_double_all_capacities),
 	TEST(machines_of_a_unit_share_its_leaves),
 	TEST(rings_with_pxn_do_not_cross_the_spine),
 	TEST(a_single_machine_has_no_network),
