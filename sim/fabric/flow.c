@@ -26,6 +26,8 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine)
 	return fabric;
 }
 
+static void ending_over(struct fabric *fabric);
+
 /* ---- resources ---- */
 
 int fabric_resource_add(struct fabric *fabric, const char *name, double capacity)
@@ -75,6 +77,7 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 	FW_ASSERT(capacity > 0 && isfinite(capacity));
 	if (capacity == resource->capacity)
 		return;
+	ending_over(fabric);
 	fabric->capacity_changes++;
 	resource->capacity = capacity;
 	resource->capacity_most = fmax(resource->capacity_most, capacity);
@@ -114,6 +117,8 @@ double fabric_carried(struct fabric *fabric, int index)
 		if (user->slot == NO_FLOW)
 			continue;
 		const struct flow *flow = fabric->flows.items[user->slot];
+		if (flow == fabric->ending)
+			continue;
 		carried += user->per_unit * (flow->size - fabric_flow_remaining(fabric, flow));
 	}
 	return carried;
@@ -221,12 +226,10 @@ static void account(struct fabric *fabric, const struct flow *flow, double moved
 		fabric_flow_check(fabric, flow, moved);
 }
 
-/* Removes a flow that has moved `moved` units from its resources. If it limited only itself, no
- * other rate changes. */
-static void detach(struct fabric *fabric, struct flow *flow, double moved)
+/* Removes a flow from its resources. If it limited only itself, no other rate changes. */
+static void detach(struct fabric *fabric, struct flow *flow)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
-	account(fabric, flow, moved);
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
@@ -320,13 +323,14 @@ static void ending_over(struct fabric *fabric)
 	fabric->ending = NULL;
 	if (!flow)
 		return;
-	detach(fabric, flow, flow->size);
+	detach(fabric, flow);
 	flow_give_back(fabric, flow);
 }
 
-/* A flow that shares a full resource is often followed by an equal one in the same event, for
- * example the next piece of a long message. Then no rate changes, so the flow is removed only after
- * its followers had their turn. The event of the solver keeps the clock until then. */
+/* A flow that a full resource limits together with others is often followed by an equal one in the
+ * same event, for example the next piece of a long message. Then no rate changes, so the flow is
+ * removed only after its followers had their turn. The event of the solver keeps the clock until
+ * then. */
 void fabric_flow_ended(void *ctx, uint64_t arg)
 {
 	struct flow *flow = ctx;
@@ -334,9 +338,12 @@ void fabric_flow_ended(void *ctx, uint64_t arg)
 	event_fn *done = flow->done;
 	void *done_ctx = flow->ctx;
 	uint64_t done_arg = flow->arg;
+	int limit = fabric->shares.items[flow->slot].limit;
+	bool stays = done && !fabric->has_cables && !fabric->has_pauses && limit != LIMIT_OWN &&
+		     fabric->resources.items[limit].limit_count > 1;
+	account(fabric, flow, flow->size);
 	fabric->ending = flow;
-	if (!done || fabric->has_cables || fabric->has_pauses ||
-	    fabric->shares.items[flow->slot].limit == LIMIT_OWN)
+	if (!stays)
 		ending_over(fabric);
 	else
 		solve_later(fabric);
@@ -366,7 +373,6 @@ static struct flow_id follow(struct fabric *fabric, const struct flow_spec *spec
 	struct flow *flow = fabric->ending;
 	int limit = fabric->shares.items[flow->slot].limit;
 	fabric->ending = NULL;
-	account(fabric, flow, flow->size);
 	fabric->flows_started++;
 	fabric->flows_over++;
 	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
@@ -427,6 +433,7 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 
 bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 {
+	ending_over(fabric);
 	struct flow *flow = flow_find(fabric, id);
 	if (!flow)
 		return false;
@@ -450,12 +457,14 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 
 bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id)
 {
+	ending_over(fabric);
 	struct flow *flow = flow_find(fabric, id);
 	if (!flow)
 		return false;
 	engine_cancel(fabric->engine, flow->end);
 	double left = fabric_flow_remaining(fabric, flow);
-	detach(fabric, flow, flow->size - left);
+	account(fabric, flow, flow->size - left);
+	detach(fabric, flow);
 	flow_give_back(fabric, flow);
 	return true;
 }
