@@ -382,6 +382,14 @@ static const struct param_row rows[] = {
 		    "sockets of each of these threads (NCCL_NSOCKS_PERTHREAD); 0 means as NCCL "
 		    "decides: 8 on AWS, otherwise 1",
 		    "NCCL 2.28, src/transport/net_socket.cc, ncclNetSocketGetNsockNthread"),
+	PARAM_WHOLE(struct library_params, queue_pairs_count, 1, 128, "1",
+		    "queue pairs of a channel between two ranks, over which a message is divided "
+		    "(NCCL_IB_QPS_PER_CONNECTION); ECMP hashes each one",
+		    "NCCL, src/transport/net_ib.cc: IB_QPS_PER_CONNECTION is 1"),
+	PARAM_NUMBER(struct library_params, buffer_B, QUANTITY_BYTES, 0, 1e12, "4 MiB",
+		     "buffer of a channel for Simple (NCCL_BUFFSIZE), which bounds the bytes in "
+		     "flight to another machine over rdma; 0 means no bound",
+		     "NCCL, src/init.cc: DEFAULT_BUFFSIZE is 2^22 bytes in 8 steps"),
 	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
 		     "size of staged pieces, and of the pieces of a pipelined tree",
 		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),

@@ -94,6 +94,7 @@ struct library_params {
 	double cross_nic_count;
 	bool collnet, efa_tuner, pxn;
 	double socket_threads_count, socket_sockets_count;
+	double queue_pairs_count, buffer_B;
 	double slice_B, block_share_ratio, kernel_loss_ratio, memory_traffic_ratio;
 };
 extern const struct param_table library_table;

@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/hash.h"
 #include "sim/transport/path.h"
 
 /* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */
@@ -70,6 +71,35 @@ static double far_count(const struct communicator *comm, const struct operation 
 	return near_count(comm, plan, step);
 }
 
+/* NCCL's buffers of a channel for LL and LL128, in bytes of data: 8 steps of 512 threads with 8
+ * lines of 8 B, and of 640 threads with 120 elements of 8 B, of which 15 of 16 are data
+ * (src/init.cc, src/include/device.h). */
+static const double LL_BUFFER_B = 8.0 * 512 * 8 * 8, LL128_BUFFER_B = 8.0 * 640 * 120 * 8 * 15 / 16;
+
+/* Returns the number of NCCL's channels in one of the schedule, each with connections of its own.
+ */
+static double connection_count(const struct collective_choice *choice)
+{
+	double count = (double)choice->block_count / (double)choice->channel_count;
+	return fmax(1, choice->algorithm->paired ? count / 2 : count);
+}
+
+/* Returns the bandwidth of a channel: at most what its blocks copy, and across machines over rdma
+ * at most its buffer in each round trip. 0: no limit. */
+static double channel_Bps(const struct communicator *comm, const struct collective_choice *choice,
+			  const struct way *way, const struct leg *leg)
+{
+	const struct library_params *library = comm->library;
+	double cap_Bps = choice->channel_cap_Bps[way->class], buffer_B = library->buffer_B;
+	if (way->class != HOP_NET || way->socket || library->rules != RULES_NCCL || buffer_B <= 0 ||
+	    leg->latency_s <= 0)
+		return cap_Bps;
+	if (choice->protocol != PROTOCOL_SIMPLE)
+		buffer_B = choice->protocol == PROTOCOL_LL ? LL_BUFFER_B : LL128_BUFFER_B;
+	double window_Bps = connection_count(choice) * buffer_B / (2 * leg->latency_s);
+	return cap_Bps > 0 ? fmin(cap_Bps, window_Bps) : window_Bps;
+}
+
 /* Computes the flow of a step's message of size_B. */
 static void leg_prepare(const struct communicator *comm, const struct operation *operation,
 			size_t step, struct leg *leg, double size_B)
@@ -78,7 +108,7 @@ static void leg_prepare(const struct communicator *comm, const struct operation 
 	const double *copies = comm->spec.fold ? comm->spec.copies : NULL;
 	struct flow_spec *flow = &leg->flow;
 	double goodput_ratio = operation->choice.goodput_ratio[way->class];
-	double cap_Bps = operation->choice.channel_cap_Bps[way->class];
+	double cap_Bps = channel_Bps(comm, &operation->choice, way, leg);
 	double ratio = goodput_ratio * leg->rate_ratio;
 	double sent = near_count(comm, operation->plan, step);
 	double received = far_count(comm, operation, step);
@@ -98,6 +128,7 @@ static void leg_prepare(const struct communicator *comm, const struct operation 
 		struct flow_spec end = {.size = size_B, .cap = flow->cap};
 		add_end(comm, leg, ratio, far, &end);
 		leg->alone_Bps = fmin(leg->alone_Bps, fabric_flow_alone(comm->spec.fabric, &end));
+		flow->target = end.target > 0 ? end.target : flow->target;
 		/* One resource represents all equal ones, so each carries several messages. There
 		 * are as many equal cores as machines. */
 		for (size_t i = 0; i < end.use_count; i++) {
@@ -203,6 +234,8 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 		return NULL;
 	struct wire *wire = ARENA_NEW(comm->spec.arena, struct wire);
 	wire->way = way;
+	const uint64_t place_of[] = {comm->spec.seed, from, to, channel};
+	wire->key = hash_bytes(hash_text(HASH_START, comm->spec.name), place_of, sizeof place_of);
 	if (way->socket) {
 		bool single = comm->library->rules != RULES_NCCL; /* btl_tcp_links is 1 */
 		wire->socket = socket_find(comm, from, to, single ? 0 : channel);
@@ -435,6 +468,9 @@ static void leg_start(struct communicator *comm, struct message_state *message, 
 	struct leg *leg = &message->wire->way->legs[index];
 	leg_prepare(comm, message->operation, message->step, leg, message->size_B);
 	struct flow_spec *flow = &leg->flow, slowed;
+	flow->key = message->wire->key;
+	flow->key_count = (size_t)(comm->library->queue_pairs_count *
+				   round(connection_count(&message->operation->choice)));
 	double ratio = comm->library->memory_traffic_ratio > 0
 			       ? slowed_ratio(comm, way, leg->alone_Bps)
 			       : 1;

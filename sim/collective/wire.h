@@ -71,6 +71,7 @@ struct wire {
 	int end;               /* the sending end of the socket */
 	struct message_state *head, *tail;
 	bool busy;
+	uint64_t key;      /* of its flows in the network (flow_spec.key) */
 	struct wire *next; /* next wire of the socket */
 	/* Only if library.eager is set. */
 	struct wire *next_of_rank; /* next wire of the sender */

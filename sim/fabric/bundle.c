@@ -24,19 +24,17 @@
 
 static const int64_t delay_max_ps = (int64_t)1 << 62;
 
-enum { FLOWS_MOST = 32 }; /* larger bundles go to the general solver */
-
 struct flow_bundle {
 	int shared[FLOW_USES_MAX]; /* resources */
 	size_t shared_count;
 	/* for each shared resource, as in fill.c */
 	double left[FLOW_USES_MAX], demand[FLOW_USES_MAX];
-	struct flow *flows[FLOWS_MOST]; /* in the order of starting */
+	struct flow *flows[BUNDLE_MOST]; /* in the order of starting */
 	size_t flow_count;
-	double bound[FLOWS_MOST];
-	double rate[FLOWS_MOST]; /* 0: not found yet */
-	size_t waiting;          /* flows without a rate */
-	bool bounded;            /* some flow has a bound */
+	double bound[BUNDLE_MOST];
+	double rate[BUNDLE_MOST]; /* 0: not found yet */
+	size_t waiting;           /* flows without a rate */
+	bool bounded;             /* some flow has a bound */
 	double level;
 	int full; /* the resource that is full at that level */
 };
@@ -143,7 +141,7 @@ static bool gather(const struct fabric *fabric, struct flow_bundle *bundle, cons
 			continue;
 		if (!first)
 			first = resource;
-		if (resource->flow_count != first->flow_count || resource->flow_count > FLOWS_MOST)
+		if (resource->flow_count != first->flow_count || resource->flow_count > BUNDLE_MOST)
 			return false;
 		bundle->left[bundle->shared_count] = resource->capacity;
 		bundle->demand[bundle->shared_count] = 0;

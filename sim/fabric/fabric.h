@@ -68,7 +68,10 @@ struct flow_spec {
 	double weight;                       /* 0 means 1 */
 	struct flow_use uses[FLOW_USES_MAX]; /* each resource at most once */
 	size_t use_count;                    /* may be 0 if cap > 0 */
-	event_fn *done;                      /* called once, when the last unit has entered */
+	uint64_t key;     /* identity for ECMP; 0: the flow uses all cables of a trunk evenly */
+	size_t key_count; /* flows of ECMP into which it is divided evenly; 0 means 1 */
+	uint32_t target;  /* port at which it leaves the network; 0: unknown */
+	event_fn *done;   /* called once, when the last unit has entered */
 	void *ctx;
 	uint64_t arg;
 	/* Cache of fabric_flow_pass: duration without competitors, and the number of capacity
@@ -102,6 +105,21 @@ size_t fabric_flow_count(const struct fabric *fabric); /* number of active flows
 
 /* ---- topology ---- */
 
+/* How switches choose one of several equal cables for a flow (cables.c). */
+enum cable_choice {
+	CABLES_SPRAY,    /* each packet takes another cable, so the trunk is one wide link */
+	CABLES_ECMP,     /* a hash of the flow chooses */
+	CABLES_ADAPTIVE, /* the cable with the fewest flows when the flow starts */
+	CABLES_STATIC,   /* the port at which the flow leaves the network chooses */
+};
+
+/* The effect of a full egress port of a switch on the flows that meet there (pause.c). */
+enum congestion {
+	CONGESTION_FAIR,  /* they share it max-min at once */
+	CONGESTION_DCQCN, /* the same, but the shared port reaches only a part of its bandwidth */
+	CONGESTION_PFC,   /* the port pauses its upstream ports with all of their flows */
+};
+
 /* The properties of a link that matter for traffic, computed from its parameters by its kind. Index
  * [0] is from a to b, [1] is back. */
 struct link_traits {
@@ -127,6 +145,11 @@ struct link_traits {
 	 * dimension. From a to b the coordinate grows by one, or wraps around. */
 	bool in_torus;
 	int router[2][3];
+	uint32_t cable_count; /* equal cables of the trunk; 0 or 1: one */
+	enum cable_choice cable_choice;
+	uint32_t port; /* number of the network's port at end a; 0: the link is not a port's */
+	enum congestion congestion;
+	double shared_ratio; /* with DCQCN: part of the bandwidth of a port that flows share */
 };
 
 /* Clouds whose adapters a library recognises by their vendor. */
@@ -174,6 +197,7 @@ struct route {
 	double mtu_B;
 	double loss_ratio; /* 1 - product of (1 - loss) */
 	double flow_Bps;   /* smallest flow_Bps > 0 of the hops; 0: none */
+	uint32_t target;   /* port at which it leaves the network; 0: none */
 	bool physical_nic; /* true if any hop has one */
 };
 

@@ -26,6 +26,8 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine)
 	return fabric;
 }
 
+static void ending_over(struct fabric *fabric);
+
 /* ---- resources ---- */
 
 int fabric_resource_add(struct fabric *fabric, const char *name, double capacity)
@@ -51,6 +53,14 @@ static void solve_event(void *ctx, uint64_t arg)
 	fabric_settle(fabric);
 }
 
+static void solve_later(struct fabric *fabric)
+{
+	if (fabric->solve_due)
+		return;
+	fabric->solve_due = true;
+	engine_do_after(fabric->engine, 0, solve_event, fabric, 0);
+}
+
 static void mark_dirty(struct fabric *fabric, int index)
 {
 	struct resource *resource = &fabric->resources.items[index];
@@ -58,10 +68,7 @@ static void mark_dirty(struct fabric *fabric, int index)
 		return;
 	resource->dirty = true;
 	*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
-	if (!fabric->solve_due) {
-		fabric->solve_due = true;
-		engine_do_after(fabric->engine, 0, solve_event, fabric, 0);
-	}
+	solve_later(fabric);
 }
 
 void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
@@ -70,6 +77,7 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 	FW_ASSERT(capacity > 0 && isfinite(capacity));
 	if (capacity == resource->capacity)
 		return;
+	ending_over(fabric);
 	fabric->capacity_changes++;
 	resource->capacity = capacity;
 	resource->capacity_most = fmax(resource->capacity_most, capacity);
@@ -94,7 +102,10 @@ const char *fabric_resource_name(const struct fabric *fabric, int index)
 
 size_t fabric_flows_on(const struct fabric *fabric, int index)
 {
-	return resource_at(fabric, index)->flow_count;
+	size_t count = resource_at(fabric, index)->flow_count;
+	for (size_t i = 0; fabric->ending && i < fabric->ending->use_count; i++)
+		count -= fabric->ending->uses[i].resource == index;
+	return count;
 }
 
 double fabric_carried(struct fabric *fabric, int index)
@@ -106,6 +117,8 @@ double fabric_carried(struct fabric *fabric, int index)
 		if (user->slot == NO_FLOW)
 			continue;
 		const struct flow *flow = fabric->flows.items[user->slot];
+		if (flow == fabric->ending)
+			continue;
 		carried += user->per_unit * (flow->size - fabric_flow_remaining(fabric, flow));
 	}
 	return carried;
@@ -138,6 +151,9 @@ static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_u
 		resource->busy_ps -= engine_now_ps(fabric->engine);
 		return false;
 	}
+	if (resource->flow_count == 2 && resource->shared_ratio > 0)
+		fabric_capacity_set(fabric, given->resource,
+				    resource->capacity * resource->shared_ratio);
 	mark_dirty(fabric, given->resource);
 	return true;
 }
@@ -189,9 +205,8 @@ static int64_t shared_ps(const struct fabric *fabric, const struct flow *flow, d
 	return more_ps > 0 ? more_ps : 0;
 }
 
-/* Removes a flow that has moved `moved` units from its resources. If it limited only itself, no
- * other rate changes. */
-static void detach(struct fabric *fabric, struct flow *flow, double moved)
+/* Counts and checks the `moved` units of a flow that ends. */
+static void account(struct fabric *fabric, const struct flow *flow, double moved)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
 	double least = moved * (1 - account_slack_ratio);
@@ -201,20 +216,32 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 	bool wrong = least > flow->size - flow->remaining + share->rate * since_s;
 	if (share->limit != LIMIT_OWN)
 		engine_wait_add(fabric->engine, WAIT_SHARED, shared_ps(fabric, flow, moved));
+	for (size_t i = 0; i < flow->use_count; i++) {
+		const struct use *use = &flow->uses[i];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		resource->carried += use->per_unit * moved;
+		wrong |= use->per_unit * least > resource->capacity * life_s;
+	}
+	if (wrong) /* the flow may be correct if capacities were larger before */
+		fabric_flow_check(fabric, flow, moved);
+}
+
+/* Removes a flow from its resources. If it limited only itself, no other rate changes. */
+static void detach(struct fabric *fabric, struct flow *flow)
+{
+	int64_t now_ps = engine_now_ps(fabric->engine);
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
 		drop_user(fabric, use);
-		resource->carried += use->per_unit * moved;
-		wrong |= use->per_unit * least > resource->capacity * life_s;
+		if (resource->flow_count == 1 && resource->shared_ratio > 0)
+			fabric_capacity_set(fabric, use->resource, resource->capacity_most);
 		if (resource->flow_count == 0)
 			resource->busy_ps += now_ps;
 		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
-	if (wrong) /* the flow may be correct if capacities were larger before */
-		fabric_flow_check(fabric, flow, moved);
 }
 
 /* ---- slots ---- */
@@ -269,7 +296,8 @@ static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
 	if (id.serial == 0 || id.slot >= fabric->flows.count)
 		return NULL;
 	struct flow *flow = fabric->flows.items[id.slot];
-	return flow->active && flow->serial == id.serial ? flow : NULL;
+	bool over = !flow->active || flow == fabric->ending;
+	return !over && flow->serial == id.serial ? flow : NULL;
 }
 
 /* ---- life cycle of a flow ---- */
@@ -288,6 +316,21 @@ void flow_use_add(struct flow_spec *flow, int resource, double per_unit)
 	flow->uses[flow->use_count++] = (struct flow_use){resource, per_unit};
 }
 
+/* Removes the flow that has ended in this event, if no equal one has taken its place. */
+static void ending_over(struct fabric *fabric)
+{
+	struct flow *flow = fabric->ending;
+	fabric->ending = NULL;
+	if (!flow)
+		return;
+	detach(fabric, flow);
+	flow_give_back(fabric, flow);
+}
+
+/* A flow that a full resource limits together with others is often followed by an equal one in the
+ * same event, for example the next piece of a long message. Then no rate changes, so the flow is
+ * removed only after its followers had their turn. The event of the solver keeps the clock until
+ * then. */
 void fabric_flow_ended(void *ctx, uint64_t arg)
 {
 	struct flow *flow = ctx;
@@ -295,10 +338,61 @@ void fabric_flow_ended(void *ctx, uint64_t arg)
 	event_fn *done = flow->done;
 	void *done_ctx = flow->ctx;
 	uint64_t done_arg = flow->arg;
-	detach(fabric, flow, flow->size);
-	flow_give_back(fabric, flow);
+	int limit = fabric->shares.items[flow->slot].limit;
+	bool stays = done && !fabric->has_cables && !fabric->has_pauses && limit != LIMIT_OWN &&
+		     fabric->resources.items[limit].limit_count > 1;
+	account(fabric, flow, flow->size);
+	fabric->ending = flow;
+	if (!stays)
+		ending_over(fabric);
+	else
+		solve_later(fabric);
 	if (done)
 		done(done_ctx, done_arg);
+	ending_over(fabric);
+}
+
+/* Returns true if the flow that has just ended uses the same as the given one. */
+static bool follows(const struct fabric *fabric, const struct flow_spec *spec)
+{
+	const struct flow *flow = fabric->ending;
+	if (!flow || flow->use_count != spec->use_count ||
+	    flow->cap != (spec->cap > 0 ? spec->cap : INFINITY) ||
+	    fabric->shares.items[flow->slot].weight != (spec->weight > 0 ? spec->weight : 1))
+		return false;
+	for (size_t i = 0; i < spec->use_count; i++)
+		if (flow->uses[i].resource != spec->uses[i].resource ||
+		    flow->uses[i].per_unit != spec->uses[i].per_unit)
+			return false;
+	return true;
+}
+
+/* Lets a flow take the place and the rate of the equal one that has just ended. */
+static struct flow_id follow(struct fabric *fabric, const struct flow_spec *spec)
+{
+	struct flow *flow = fabric->ending;
+	int limit = fabric->shares.items[flow->slot].limit;
+	fabric->ending = NULL;
+	fabric->flows_started++;
+	fabric->flows_over++;
+	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
+	flow->size = flow->remaining = spec->size;
+	flow->started_ps = flow->updated_ps = engine_now_ps(fabric->engine);
+	flow->end = (struct event_id){0};
+	flow->done = spec->done;
+	flow->ctx = spec->ctx;
+	flow->arg = spec->arg;
+	fabric_flow_rate_set(fabric, flow, fabric->shares.items[flow->slot].rate);
+	fabric_flow_end_add(fabric, flow);
+	/* Other flows of a bundle may rely on this end for an event of their own. Flows that
+	 * started just now have no rate yet. */
+	const struct resource *resource = &fabric->resources.items[limit];
+	for (size_t i = 0; i < resource->users.count && resource->flow_count <= BUNDLE_MOST; i++) {
+		uint32_t slot = resource->users.items[i].slot;
+		if (slot != NO_FLOW && fabric->shares.items[slot].rate > 0)
+			fabric_flow_end_add(fabric, fabric->flows.items[slot]);
+	}
+	return (struct flow_id){flow->slot, flow->serial};
 }
 
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec)
@@ -307,12 +401,22 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && spec->weight < INFINITY);
 	FW_ASSERT(spec->use_count <= FLOW_USES_MAX);
 	FW_ASSERT(spec->use_count > 0 || spec->cap > 0);
+	struct flow_spec divided;
+	if (fabric->has_cables) {
+		divided = *spec;
+		fabric_cables_choose(fabric, &divided);
+		spec = &divided;
+	}
+	if (follows(fabric, spec))
+		return follow(fabric, spec);
+	ending_over(fabric);
 	struct flow *flow = flow_take(fabric, spec->use_count);
 	flow->size = flow->remaining = spec->size;
 	struct share *share = &fabric->shares.items[flow->slot];
 	share->rate = 0;
 	share->weight = spec->weight > 0 ? spec->weight : 1;
-	flow->cap = spec->cap > 0 ? spec->cap : INFINITY;
+	flow->cap = flow->own_cap = spec->cap > 0 ? spec->cap : INFINITY;
+	flow->paused_at = -1;
 	flow->started_ps = flow->updated_ps = engine_now_ps(fabric->engine);
 	flow->end = (struct event_id){0};
 	flow->done = spec->done;
@@ -329,14 +433,15 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 
 bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 {
+	ending_over(fabric);
 	struct flow *flow = flow_find(fabric, id);
 	if (!flow)
 		return false;
 	FW_ASSERT(cap >= 0);
 	FW_ASSERT(cap > 0 || flow->use_count > 0);
 	double cap_new = cap > 0 ? cap : INFINITY;
-	if (cap_new != flow->cap) {
-		flow->cap = cap_new;
+	if (cap_new != flow->own_cap) {
+		flow->cap = flow->own_cap = cap_new;
 		bool meets = false;
 		for (size_t i = 0; i < flow->use_count; i++) {
 			if (fabric->resources.items[flow->uses[i].resource].flow_count == 1)
@@ -352,18 +457,21 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 
 bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id)
 {
+	ending_over(fabric);
 	struct flow *flow = flow_find(fabric, id);
 	if (!flow)
 		return false;
 	engine_cancel(fabric->engine, flow->end);
 	double left = fabric_flow_remaining(fabric, flow);
-	detach(fabric, flow, flow->size - left);
+	account(fabric, flow, flow->size - left);
+	detach(fabric, flow);
 	flow_give_back(fabric, flow);
 	return true;
 }
 
 double fabric_flow_rate(struct fabric *fabric, struct flow_id id)
 {
+	ending_over(fabric);
 	fabric_settle(fabric);
 	const struct flow *flow = flow_find(fabric, id);
 	return flow ? fabric->shares.items[flow->slot].rate : 0;
@@ -371,5 +479,5 @@ double fabric_flow_rate(struct fabric *fabric, struct flow_id id)
 
 size_t fabric_flow_count(const struct fabric *fabric)
 {
-	return fabric->active_count;
+	return fabric->active_count - (fabric->ending != NULL);
 }

@@ -10,6 +10,12 @@
 double fabric_flow_alone(const struct fabric *fabric, const struct flow_spec *spec)
 {
 	double rate = spec->cap > 0 ? spec->cap : INFINITY;
+	struct flow_spec divided;
+	if (fabric->has_cables) {
+		divided = *spec;
+		fabric_cables_choose(fabric, &divided);
+		spec = &divided;
+	}
 	for (size_t i = 0; i < spec->use_count; i++) {
 		const struct flow_use *use = &spec->uses[i];
 		rate = fmin(rate, fabric_capacity(fabric, use->resource) / use->per_unit);
@@ -19,6 +25,8 @@ double fabric_flow_alone(const struct fabric *fabric, const struct flow_spec *sp
 
 bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
 {
+	if (fabric->has_cables)
+		return false;
 	for (size_t i = 0; i < spec->use_count; i++)
 		if (fabric->resources.items[spec->uses[i].resource].flow_count > 0)
 			return false;

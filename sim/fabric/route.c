@@ -336,6 +336,8 @@ static void add_up(const struct fabric *fabric, struct route *route)
 		    (route->flow_Bps <= 0 || traits->flow_Bps < route->flow_Bps))
 			route->flow_Bps = traits->flow_Bps;
 		route->physical_nic |= traits->physical_nic;
+		if (traits->port > 0 && hop.direction == 1)
+			route->target = traits->port;
 	}
 	route->loss_ratio = 1 - arrives;
 }
@@ -483,6 +485,8 @@ void route_uses(const struct fabric *fabric, const struct route *route, double h
 		double payload_B, struct flow_spec *spec)
 {
 	FW_ASSERT(payload_B > 0);
+	if (route->target > 0)
+		spec->target = route->target;
 	for (size_t i = 0; i < route->count; i++) {
 		struct hop hop = route->hops[i];
 		const struct link *link = &fabric->links.items[hop.link];

@@ -212,7 +212,7 @@ static bool settle_simple(struct fabric *fabric, struct resource *resource)
 	return true;
 }
 
-void fabric_settle(struct fabric *fabric)
+void fabric_solve(struct fabric *fabric)
 {
 	for (size_t i = 0; i < fabric->dirty.count; i++) {
 		int index = fabric->dirty.items[i];
@@ -221,4 +221,12 @@ void fabric_settle(struct fabric *fabric)
 			solve_from(fabric, index);
 	}
 	fabric->dirty.count = 0;
+}
+
+void fabric_settle(struct fabric *fabric)
+{
+	bool pauses = fabric->has_pauses && fabric->dirty.count > 0;
+	fabric_solve(fabric);
+	if (pauses)
+		fabric_pause(fabric);
 }

@@ -26,7 +26,8 @@ static const double residue_ratio = 1e-12;
 static const double account_slack_ratio = 1e-9;
 static const int64_t account_slack_ps = 2;
 
-enum { LIMIT_OWN = -1, FLOW_CLASSES = 6 };
+/* Bundles of more flows go to the general solver. */
+enum { LIMIT_OWN = -1, FLOW_CLASSES = 6, BUNDLE_MOST = 32 };
 #define NO_FLOW UINT32_MAX
 
 /* A resource used by a flow. */
@@ -69,6 +70,8 @@ struct flow {
 	int limit_next; /* solver: limit of the new rate */
 	uint64_t order; /* order of starting */
 	double cap;     /* INFINITY: unlimited */
+	double own_cap; /* without pauses (pause.c) */
+	int paused_at;  /* the resource that pauses it; -1: none */
 	double bound;   /* solver: upper bound of the rate */
 	struct use uses[];
 };
@@ -82,8 +85,13 @@ struct resource {
 	uint32_t epoch;       /* solver: the solution that opened it */
 	bool touched;         /* solver: left and demand were updated incrementally */
 	bool dirty;
-	int64_t busy_ps; /* time in use, minus the start of the current use */
-	double carried;  /* total of the flows that have ended */
+	bool pauses; /* a full queue behind it pauses all of its flows (pause.c) */
+	enum cable_choice cable_choice;
+	uint32_t cable_count; /* cables of the trunk, which are resources from cable_first on */
+	int cable_first;
+	double shared_ratio; /* part of its capacity while several flows use it; 0: all of it */
+	int64_t busy_ps;     /* time in use, minus the start of the current use */
+	double carried;      /* total of the flows that have ended */
 
 	double delivered; /* bytes of messages, as reported by their senders */
 	double capacity_most;
@@ -141,14 +149,16 @@ struct fabric {
 	struct names *resource_names;
 	VEC(struct resource) resources;
 	VEC(int) dirty;
-	bool solve_due;            /* an event at the current time will compute the new rates */
-	uint64_t capacity_changes; /* number of changes plus 1 */
+	bool solve_due;              /* an event at the current time will compute the new rates */
+	uint64_t capacity_changes;   /* number of changes plus 1 */
+	bool has_cables, has_pauses; /* some resource has cables; some resource pauses */
 
 	VEC(struct flow *) flows;         /* by slot */
 	VEC(struct share) shares;         /* by slot */
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started, flows_over;
 	size_t active_count;
+	struct flow *ending; /* flow that ends in the present event and still holds its place */
 
 	/* ---- scratch memory of the solver ---- */
 	uint32_t epoch;
@@ -219,8 +229,10 @@ static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
 /* Computes max-min rates of free_flows on the open resources: sets solved, limit_next and changed.
  */
 void fabric_fill(struct fabric *fabric);
-/* Solves all pending changes now. */
+/* Solves all pending changes now, including those of pauses. */
 void fabric_settle(struct fabric *fabric);
+/* Solves all pending changes with the present caps. */
+void fabric_solve(struct fabric *fabric);
 /* Returns size / rate, rounded up to a picosecond. A quotient that exceeds a whole number only by
  * rounding gives that number. */
 int64_t fabric_duration_ps(double size, double rate);
@@ -228,6 +240,13 @@ int64_t fabric_duration_ps(double size, double rate);
  * the event of the end. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
 void fabric_flow_end_add(struct fabric *fabric, struct flow *flow);
+
+/* Divides a link's direction into its cables, and sets what congestion does to it. */
+void fabric_cables_add(struct fabric *fabric, int link, int direction);
+/* Adds the cables that the flow takes to its uses, each after its trunk. */
+void fabric_cables_choose(const struct fabric *fabric, struct flow_spec *spec);
+/* Lowers the caps of flows that share a paused port with blocked ones. */
+void fabric_pause(struct fabric *fabric);
 
 /* Computes the rate of a flow that shares nothing, without the solver. */
 void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);

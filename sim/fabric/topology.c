@@ -63,6 +63,8 @@ int fabric_link_add(struct fabric *fabric, const char *name, const struct link_k
 		for (int d = 0; d < 3 && traits->in_torus; d++)
 			adjacency->router[d] = traits->router[direction][d];
 	}
+	for (int direction = 0; direction < 2; direction++)
+		fabric_cables_add(fabric, index, direction);
 	fabric_routes_forget(fabric); /* a shorter route may exist now */
 	return index;
 }

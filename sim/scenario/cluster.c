@@ -219,12 +219,14 @@ static void note_groups(const struct cabling *cabling, const struct wiring_kind 
 }
 
 static void join_places(struct cluster *cluster, const struct wiring_kind *kind, const void *params,
-			const struct link_entry *wire, struct origin origin)
+			const struct fabric_params *fabric, const struct link_entry *wire,
+			struct origin origin)
 {
 	struct reader *reader = cluster->build->reader;
-	if (reader->fold && !kind->group)
+	if (reader->fold && (!kind->group || !fabric_is_even(fabric)))
 		return; /* this wiring cannot be folded: case_read reads all machines next */
 	struct cabling cabling = {.build = cluster->build,
+				  .fabric = fabric,
 				  .origin = origin,
 				  .wire = wire,
 				  .places = cluster->places.items,
@@ -260,7 +262,12 @@ static void read_network(struct cluster *cluster, const struct cfg_node *group)
 		return;
 	void *params = arena_alloc(reader->arena, WIRING_PARAMS_SIZE_MAX);
 	bool fine = cfg_params(reader->resolution, reader->arena, reader->diag, group, "wiring",
-			       "network", kind->table, CFG_KEYS("kind", "link", "help"), params);
+			       "network", kind->table, CFG_KEYS("kind", "link", "help", "fabric"),
+			       params);
+	struct fabric_params fabric;
+	fine &= cfg_params(reader->resolution, reader->arena, reader->diag,
+			   cfg_child(group, "fabric"), "fabric", "fabric", &fabric_table, NULL, 0,
+			   &fabric);
 	struct link_entry wire = {.name = "network", .origin = cfg_origin(group)};
 	const struct cfg_node *link = cfg_child(group, "link");
 	if (!link) {
@@ -270,7 +277,7 @@ static void read_network(struct cluster *cluster, const struct cfg_node *group)
 	}
 	fine &= topology_read_link(build, link, "network", CFG_KEYS("kind"), &wire);
 	if (fine && cluster->places.count > 1)
-		join_places(cluster, kind, params, &wire, cfg_origin(group));
+		join_places(cluster, kind, params, &fabric, &wire, cfg_origin(group));
 }
 
 /* Returns the group of the network: a group in the topology, or that of a file. Returns NULL if

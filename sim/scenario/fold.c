@@ -78,7 +78,9 @@ static const char *why_not(const struct scenario *scenario)
 {
 	const struct job_entry *entry = &scenario->jobs[0];
 	if (!scenario->topology.top)
-		return "its network is not a switch, fat_tree or rail_optimised";
+		return "its network is not a switch, fat_tree or rail_optimised with "
+		       "fabric.routing "
+		       "spray and fabric.congestion fair";
 	if (!entry->transport || !entry->transport->direct)
 		return "its bytes do not travel by rdma";
 	/* A server that all ranks share is not a link. */

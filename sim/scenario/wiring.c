@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
 #include "sim/scenario/wiring.h"
 
 static const struct registry_row rows[] = {
@@ -7,6 +9,42 @@ static const struct registry_row rows[] = {
 #undef WIRING
 };
 const struct registry wiring_kind_registry = REGISTRY("kind of wiring", "wirings", rows);
+
+static const char *const routings[] = {[CABLES_SPRAY] = "spray",
+				       [CABLES_ECMP] = "ecmp",
+				       [CABLES_ADAPTIVE] = "adaptive",
+				       [CABLES_STATIC] = "static",
+				       NULL};
+static const char *const congestions[] = {
+	[CONGESTION_FAIR] = "fair", [CONGESTION_DCQCN] = "dcqcn", [CONGESTION_PFC] = "pfc", NULL};
+static const struct param_row fabric_rows[] = {
+	PARAM_CHOICE(struct fabric_params, routing, routings, "spray",
+		     "how switches choose among the equal cables of a trunk: for each packet "
+		     "(spray), by a hash of the flow (ecmp), the one with the fewest flows when a "
+		     "message starts (adaptive), or by the receiving port (static)",
+		     "assumption: traffic spreads evenly, as with adaptive routing of packets"),
+	PARAM_WHOLE(struct fabric_params, port_cables_count, 1, 64, "1",
+		    "number of cables at each port of a machine, for example 2 for an adapter with "
+		    "two ports; each has the bandwidth of link.network",
+		    "assumption: one cable"),
+	PARAM_CHOICE(
+		struct fabric_params, congestion, congestions, "fair",
+		"what happens to flows that meet at a port: they share it at once (fair), they "
+		"share the part fabric.dcqcn of it (dcqcn), or the port also pauses the ports "
+		"upstream with all of their flows (pfc)",
+		"assumption: credits and queues keep the flows apart, as with InfiniBand"),
+	COST_ASSUMED(
+		struct fabric_params, dcqcn_ratio, QUANTITY_RATIO, 0.1, 1, "0.975",
+		"part of a port's bandwidth that flows under DCQCN share",
+		"assumption: Zhu et al., SIGCOMM 2015, have over 39 of 40 Gbit/s with up to ten "
+		"senders (from memory: not confirmed)"),
+};
+const struct param_table fabric_table = PARAM_TABLE("fabric", struct fabric_params, fabric_rows);
+
+bool fabric_is_even(const struct fabric_params *fabric)
+{
+	return fabric->routing == CABLES_SPRAY && fabric->congestion == CONGESTION_FAIR;
+}
 
 const char *cabling_node(const struct cabling *cabling, const char *name)
 {
@@ -23,7 +61,7 @@ const char *cabling_switch(struct cabling *cabling, const char *name)
 }
 
 static void add(struct cabling *cabling, const char *name, const char *a, const char *b,
-		double cables, double further_s, double copies)
+		double cables, double further_s, double copies, uint32_t port)
 {
 	struct topology_build *build = cabling->build;
 	struct link_entry link = *cabling->wire;
@@ -35,6 +73,11 @@ static void add(struct cabling *cabling, const char *name, const char *a, const 
 	link.traits.capacity_Bps[0] *= cables;
 	link.traits.capacity_Bps[1] *= cables;
 	link.traits.latency_s += further_s;
+	link.traits.cable_count = (uint32_t)fmax(1, round(cables));
+	link.traits.cable_choice = (enum cable_choice)cabling->fabric->routing;
+	link.traits.congestion = (enum congestion)cabling->fabric->congestion;
+	link.traits.shared_ratio = cabling->fabric->dcqcn_ratio;
+	link.traits.port = port;
 	topology_name(build, cabling->origin, "link", link.name, false);
 	*VEC_PUSH(build->reader->arena, &build->links) = link;
 }
@@ -44,7 +87,8 @@ void cabling_port(struct cabling *cabling, size_t place, size_t port, const char
 	if (!cabling_has(cabling, place, place + 1))
 		return;
 	const char *node = cabling->places[place].ports[port];
-	add(cabling, node, node, cabling_node(cabling, to), 1, 0, cabling->places[place].copies);
+	add(cabling, node, node, cabling_node(cabling, to), cabling->fabric->port_cables_count, 0,
+	    cabling->places[place].copies, ++cabling->port_count);
 }
 
 void cabling_ports(struct cabling *cabling, size_t place, const char *to)
@@ -57,7 +101,7 @@ void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double
 		   double further_s)
 {
 	add(cabling, WIRING_TEXT(cabling, "%s-%s", a, b), cabling_node(cabling, a),
-	    cabling_node(cabling, b), cables, further_s, 1);
+	    cabling_node(cabling, b), cables * cabling->fabric->port_cables_count, further_s, 1, 0);
 }
 
 bool cabling_has(const struct cabling *cabling, size_t first, size_t end)
@@ -101,5 +145,5 @@ void cabling_trunk_of_torus(struct cabling *cabling, const size_t from[3], const
 void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port)
 {
 	add(cabling, WIRING_TEXT(cabling, "cable%zu", port), cabling->places[place_a].ports[port],
-	    cabling->places[place_b].ports[port], 1, 0, 1);
+	    cabling->places[place_b].ports[port], cabling->fabric->port_cables_count, 0, 1, 0);
 }

@@ -6,9 +6,9 @@
  *
  * All cables of a network are of one kind, link.network. Equal cables between two stages, for
  * example the uplinks of a leaf, are one link, called a trunk, with the sum of their bandwidths.
- * The model assumes that traffic spreads evenly over these cables, as with adaptive routing or
- * many flows. Switches between which traffic spreads in this way are one node. Collisions of
- * static routing are not modelled.
+ * By default traffic spreads evenly over these cables, as with adaptive routing of packets. The
+ * group `fabric` of a network can choose a cable for each flow instead (sim/fabric/cables.c).
+ * Switches between which traffic spreads are one node.
  *
  * Nodes are called "fabric.<switch>", links "fabric.<node of the port>" and "fabric.<a>-<b>". */
 #pragma once
@@ -28,8 +28,19 @@ struct place { /* a machine of the cluster, or a server with one port */
 	double copies; /* number of places that this one represents */
 };
 
+/* The group `fabric` of a network: how switches route and what congestion does. */
+struct fabric_params {
+	int routing, congestion; /* enum cable_choice, enum congestion */
+	double port_cables_count, dcqcn_ratio;
+};
+extern const struct param_table fabric_table;
+/* Returns true if equal machines have equal times: no flow has cables or queues of its own. */
+bool fabric_is_even(const struct fabric_params *fabric);
+
 struct cabling {
 	struct topology_build *build;
+	const struct fabric_params *fabric;
+	uint32_t port_count;           /* ports added so far */
 	struct origin origin;          /* origin of the network's group */
 	const struct link_entry *wire; /* kind and traits of one cable */
 	const struct place *places;

@@ -10,7 +10,7 @@
 
 struct fat_tree_params {
 	double ports_per_leaf_count, leaves_per_pod_count, leaves_count, oversubscription_ratio;
-	double core_oversubscription_ratio;
+	double core_oversubscription_ratio, spine_latency_s, core_latency_s;
 };
 
 static const struct param_row rows[] = {
@@ -30,6 +30,14 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct fat_tree_params, core_oversubscription_ratio, QUANTITY_RATIO, 0.01,
 		     1000, "1", "uplinks of a pod's leaves divided by the uplinks of the pod",
 		     "assumption: a non-blocking tree, as for HPC"),
+	COST_ASSUMED(struct fat_tree_params, spine_latency_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "added one-way latency of a cable between a leaf and its spine, compared with "
+		     "link.network",
+		     "assumption: cables inside a hall; 100 m of fibre take 0.5 us"),
+	COST_ASSUMED(struct fat_tree_params, core_latency_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "added one-way latency of a cable between a pod and the core, compared with "
+		     "link.network; with pods as sites, half of the distance between sites",
+		     "assumption: cables inside a hall; 100 km of fibre take 500 us"),
 };
 
 static size_t leaves_per_pod(const struct fat_tree_params *wiring, size_t leaf_count)
@@ -56,7 +64,8 @@ static const char *spine_of(struct cabling *cabling, const struct fat_tree_param
 	if (new) {
 		cabling_switch(cabling, name);
 		cabling_trunk(cabling, name, "core",
-			      uplinks * (double)per_pod / wiring->core_oversubscription_ratio, 0);
+			      uplinks * (double)per_pod / wiring->core_oversubscription_ratio,
+			      wiring->core_latency_s);
 		cabling_trunk_of_pod(cabling, pod);
 	}
 	return name;
@@ -102,7 +111,7 @@ static const char *join(struct cabling *cabling, const void *params)
 			continue;
 		cabling_trunk(cabling, name,
 			      spine_of(cabling, wiring, leaf, leaf_count, uplinks, &pod), uplinks,
-			      0);
+			      wiring->spine_latency_s);
 		cabling_trunk_of_leaf(cabling, leaf);
 	}
 	return NULL;

@@ -4,11 +4,13 @@
  *
  *   a leaf's uplinks = its ports for machines / oversubscription
  *
- * If one leaf has enough ports for all machines, each rail has one leaf. */
+ * If one leaf has enough ports for all machines, each rail has one leaf. With rail_only the leaves
+ * of each rail have a spine of their own, and messages between rails begin with NVLink (PXN). */
 #include "sim/scenario/wiring.h"
 
 struct rail_params {
-	double ports_per_leaf_count, oversubscription_ratio;
+	double ports_per_leaf_count, oversubscription_ratio, spine_latency_s;
+	bool rail_only;
 };
 
 static const struct param_row rows[] = {
@@ -19,7 +21,20 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct rail_params, oversubscription_ratio, QUANTITY_RATIO, 0.01, 1000, "1",
 		     "ports of a leaf for machines divided by its uplinks",
 		     "NVIDIA DGX SuperPOD reference architecture: a full fat tree"),
+	COST_ASSUMED(struct rail_params, spine_latency_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "added one-way latency of a cable between a leaf and its spine, compared with "
+		     "link.network",
+		     "assumption: cables inside a hall; 100 m of fibre take 0.5 us"),
+	PARAM_BOOL(struct rail_params, rail_only, "false",
+		   "whether each rail has a spine of its own, so that no path joins two rails",
+		   "NVIDIA DGX SuperPOD reference architecture: all leaves are at one spine"),
 };
+
+static const char *spine_of(const struct cabling *cabling, const struct rail_params *wiring,
+			    size_t rail)
+{
+	return wiring->rail_only ? WIRING_TEXT(cabling, "spine%zu", rail) : "spine";
+}
 
 static const char *join(struct cabling *cabling, const void *params)
 {
@@ -27,9 +42,13 @@ static const char *join(struct cabling *cabling, const void *params)
 	size_t per_leaf = (size_t)wiring->ports_per_leaf_count;
 	size_t units = (cabling->place_count + per_leaf - 1) / per_leaf;
 	size_t full = units > 1 ? per_leaf : cabling->place_count;
-	cabling->top = "rail0.0";
-	if (units * cabling->port_most > 1)
-		cabling->top = cabling_switch(cabling, "spine");
+	bool joins = wiring->rail_only ? units > 1 : units * cabling->port_most > 1;
+	cabling->top = wiring->rail_only ? NULL : joins ? "spine" : "rail0.0";
+	for (size_t rail = 0; joins && rail < cabling->port_most; rail++) {
+		cabling_switch(cabling, spine_of(cabling, wiring, rail));
+		if (!wiring->rail_only)
+			break;
+	}
 	for (size_t unit = 0; unit < units; unit++)
 		for (size_t rail = 0; rail < cabling->port_most; rail++) {
 			if (!cabling_has(cabling, unit * per_leaf, (unit + 1) * per_leaf))
@@ -42,12 +61,11 @@ static const char *join(struct cabling *cabling, const void *params)
 			     i < (unit + 1) * per_leaf && i < cabling->place_count; i++)
 				if (rail < cabling->places[i].port_count)
 					cabling_port(cabling, i, rail, leaf);
-			if (units * cabling->port_most == 1)
-				break;
-			if (own < unit)
+			if (!joins || own < unit)
 				continue;
-			cabling_trunk(cabling, leaf, "spine",
-				      (double)full / wiring->oversubscription_ratio, 0);
+			cabling_trunk(cabling, leaf, spine_of(cabling, wiring, rail),
+				      (double)full / wiring->oversubscription_ratio,
+				      wiring->spine_latency_s);
 			cabling_trunk_of_leaf(cabling, unit);
 		}
 	return NULL;

@@ -2,6 +2,7 @@
 #include "sim/transport/path.h"
 
 #include "sim/base/diag.h"
+#include "sim/base/hash.h"
 
 /* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */
 static const double slack_ratio = 1e-9, slack_s = 1e-11;
@@ -35,6 +36,7 @@ bool path_find(const struct connection_spec *spec, int from, unsigned traffic, s
 	path->name = arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(a.guest),
 				  guest_name(b.guest));
 	path_latency_set(path, latency_s);
+	path->key = hash_count(hash_text(HASH_START, path->name), spec->seed);
 	path->least_spB = route_least_spB(spec->fabric, route);
 	return true;
 }

@@ -22,6 +22,7 @@ struct path {
 	double latency_s; /* latency of the links and both virtual NICs */
 	int64_t latency_ps;
 	double least_spB; /* seconds per payload byte on its slowest link */
+	uint64_t key;     /* of its flows in the network (flow_spec.key) */
 	const char *name; /* of its track in the trace */
 	uint32_t track;
 	bool track_known;

@@ -211,7 +211,9 @@ static void direction_init(struct rdma_connection *connection, int index)
 	direction->connection = connection;
 	direction->index = index;
 	direction->packet_B = path->route->mtu_B > 0 ? path->route->mtu_B : PACKET_B;
-	direction->message_ps = ps_from_s(1 / params->message_rate_Hz);
+	/* A work request occupies the queue until its acknowledgement has come back. */
+	direction->message_ps = ps_from_s(
+		fmax(1 / params->message_rate_Hz, connection->rtt_s / params->queue_count));
 	path_losses(spec, path, index, &direction->loss, &direction->fate);
 	if (!params->interrupts)
 		cpu_spin(path->to.core);
@@ -227,12 +229,12 @@ static struct connection *rdma_new(const struct connection_spec *spec)
 		if (!carries || !path_find(spec, i, TRAFFIC_RDMA, &connection->directions[i].path))
 			return NULL;
 	}
+	connection->rtt_s =
+		connection->directions[0].path.latency_s + connection->directions[1].path.latency_s;
 	for (int i = 0; i < 2; i++) {
 		direction_init(connection, i);
 		connection->connection.routes[i] = connection->directions[i].path.route;
 	}
-	connection->rtt_s =
-		connection->directions[0].path.latency_s + connection->directions[1].path.latency_s;
 	return &connection->connection;
 }
 
@@ -389,7 +391,8 @@ static struct flow_spec *flow_of(struct rdma_direction *direction)
 	double size_B = fmin(message->size_B, packets * direction->packet_B);
 	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
 	if (flow->size != size_B) {
-		*flow = (struct flow_spec){.size = size_B, .done = transmitted, .ctx = direction};
+		*flow = (struct flow_spec){
+			.size = size_B, .key = path->key, .done = transmitted, .ctx = direction};
 		route_uses(connection->spec.fabric, path->route, 0, size_B, flow);
 		flow_use_add(flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
 		flow_use_add(flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);

@@ -86,6 +86,8 @@ static void describe_piece(struct tcp_direction *direction, const struct tcp_wri
 		.size = size_B,
 		.weight = connection->streams_count,
 		.cap = cap,
+		.key = direction->path.key,
+		.key_count = (size_t)connection->params->streams_count,
 		.done = piece_done,
 		.ctx = direction,
 	};

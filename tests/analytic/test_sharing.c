@@ -326,6 +326,39 @@ static void changes_at_one_instant_are_solved_once(void)
 	close_bench(&bench);
 }
 
+static void start_again(void *ctx, uint64_t arg)
+{
+	struct bench *bench = ctx;
+	ended(bench, arg);
+	if (arg < 2)
+		start(bench, &bench->later[arg + 1]);
+}
+
+/* A flow of 150 units shares a link with three flows that follow each other, of 50, 50 and 20
+ * units. All get 50/s. The first two followers end after 1 s and 2 s. The third uses twice as much
+ * of the link per unit, so it gets 100/3 and takes 0.6 s, in which the long flow moves 20 of its
+ * last 50 units. The other 30 take 0.3 s. */
+static void following_flows_have_the_times_of_separate_ones(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec flow = flow_over(&bench, 3, 150, link);
+	start(&bench, &flow);
+	for (uint64_t i = 0; i < 3; i++) {
+		bench.later[i] = flow_over(&bench, i, i == 2 ? 20 : 50, link);
+		bench.later[i].done = start_again;
+		bench.later[i].uses[0].per_unit = i == 2 ? 2 : 1;
+	}
+	start(&bench, &bench.later[0]);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == ps(1));
+	CHECK(bench.ends_ps[1] == ps(2));
+	CHECK(bench.ends_ps[2] == ps(2.6));
+	CHECK(bench.ends_ps[3] == ps(2.9));
+	CHECK(fabric_carried(bench.fabric, link) == 150 + 50 + 50 + 40);
+	close_bench(&bench);
+}
+
 static const struct test tests[] = {
 	TEST(two_flows_share_a_link_equally),
 	TEST(later_flow_slows_the_first_one),
@@ -339,6 +372,7 @@ static const struct test tests[] = {
 	TEST(cancelled_flow_frees_its_share),
 	TEST(end_times_are_rounded_up_to_the_picosecond),
 	TEST(changes_at_one_instant_are_solved_once),
+	TEST(following_flows_have_the_times_of_separate_ones),
 };
 
 int main(void)

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cables of trunks and pauses of ports, with rates derived by hand. Ports and trunks have 120
+ * units/s. Two leaves are joined by one trunk of two cables with 60 units/s each. Three hosts are
+ * at the first leaf, three at the second one. */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/link.h"
+#include "tests/test.h"
+
+struct site {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	int hosts[6];
+};
+
+static void join(struct site *site, const char *name, int a, int b, struct link_traits traits)
+{
+	traits.capacity_Bps[0] = traits.capacity_Bps[1] = 120;
+	fabric_link_add(site->fabric, name, link_kind_find("roce"), a, b, &traits);
+}
+
+static struct site open_site(enum cable_choice choice, enum congestion congestion)
+{
+	struct site site = {.arena = arena_new()};
+	site.engine = engine_new(site.arena, NULL);
+	site.fabric = fabric_new(site.arena, site.engine);
+	int leaves[2] = {fabric_node_add(site.fabric, "leaf0"),
+			 fabric_node_add(site.fabric, "leaf1")};
+	struct link_traits traits = {
+		.cable_choice = choice, .congestion = congestion, .shared_ratio = 0.9};
+	for (uint32_t i = 0; i < 6; i++) {
+		const char *name = arena_printf(site.arena, "host%u", i);
+		site.hosts[i] = fabric_node_add(site.fabric, name);
+		traits.port = i + 1;
+		join(&site, name, site.hosts[i], leaves[i / 3], traits);
+	}
+	traits.port = 0;
+	traits.cable_count = 2;
+	join(&site, "trunk", leaves[0], leaves[1], traits);
+	return site;
+}
+
+static struct flow_id send(struct site *site, int from, int to, uint64_t key, size_t parts)
+{
+	struct flow_spec spec = {.size = 1e6, .key = key, .key_count = parts};
+	const struct route *route =
+		fabric_route(site->fabric, site->hosts[from], site->hosts[to], TRAFFIC_RDMA);
+	route_uses(site->fabric, route, 0, 1e6, &spec);
+	return fabric_flow_start(site->fabric, &spec);
+}
+
+static double rate(struct site *site, struct flow_id flow)
+{
+	return fabric_flow_rate(site->fabric, flow);
+}
+
+/* Runs all flows to their ends, and checks the accounts of all resources. */
+static void close_site(struct site *site)
+{
+	CHECK(engine_run(site->engine) == ENGINE_DRAINED);
+	fabric_account(site->fabric);
+	CHECK(!engine_failure(site->engine));
+	arena_free(site->arena);
+}
+
+/* Two flows of 60 fit the two cables. If both are on one cable, each gets 30. With two cables the
+ * probability is 1/2: of 400 pairs 200, with a standard deviation of 10. */
+static void ecmp_puts_half_of_the_pairs_of_flows_on_one_of_two_cables(void)
+{
+	int collisions = 0;
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct site site = open_site(CABLES_ECMP, CONGESTION_FAIR);
+		struct flow_id a = send(&site, 0, 3, 1000 * seed, 1);
+		struct flow_id b = send(&site, 1, 4, 1000 * seed + 1, 1);
+		bool collide = fabs(rate(&site, a) - 30) < 1e-9;
+		CHECK_NEAR(rate(&site, a), collide ? 30 : 60, 1e-9);
+		CHECK_NEAR(rate(&site, b), collide ? 30 : 60, 1e-9);
+		collisions += collide;
+		arena_free(site.arena);
+	}
+	CHECK(collisions > 160 && collisions < 240);
+}
+
+/* Many queue pairs use both cables, so one flow gets more than a cable's 60: with k of 64 parts on
+ * the fuller cable, 60 * 64 / k. */
+static void queue_pairs_spread_one_flow_over_cables(void)
+{
+	struct site site = open_site(CABLES_ECMP, CONGESTION_FAIR);
+	CHECK_NEAR(rate(&site, send(&site, 0, 3, 7, 1)), 60, 1e-9);
+	arena_free(site.arena);
+	site = open_site(CABLES_ECMP, CONGESTION_FAIR);
+	double most = rate(&site, send(&site, 0, 3, 7, 64));
+	CHECK(most > 85 && most <= 120);
+	close_site(&site);
+}
+
+/* Spraying shares the whole trunk. An adaptive switch gives two flows a cable each. A flow without
+ * a key is spread over both. */
+static void spraying_and_adaptive_switches_have_no_collisions(void)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct site site =
+			open_site(seed % 2 ? CABLES_SPRAY : CABLES_ADAPTIVE, CONGESTION_FAIR);
+		struct flow_id a = send(&site, 0, 3, 1000 * seed, 1);
+		struct flow_id b = send(&site, 1, 4, 1000 * seed + 1, 1);
+		CHECK_NEAR(rate(&site, a), 60, 1e-9);
+		CHECK_NEAR(rate(&site, b), 60, 1e-9);
+		close_site(&site);
+	}
+	struct site site = open_site(CABLES_ECMP, CONGESTION_FAIR);
+	CHECK_NEAR(rate(&site, send(&site, 0, 3, 0, 0)), 120, 1e-9);
+	close_site(&site);
+}
+
+/* Hosts 3 and 5 have ports 4 and 6, which are equal modulo two cables, and host 4 has port 5. */
+static void static_routes_collide_by_the_receiving_port(void)
+{
+	for (int other = 4; other <= 5; other++) {
+		struct site site = open_site(CABLES_STATIC, CONGESTION_FAIR);
+		struct flow_id a = send(&site, 0, 3, 1, 1), b = send(&site, 1, other, 2, 1);
+		CHECK_NEAR(rate(&site, a), other == 5 ? 30 : 60, 1e-9);
+		CHECK_NEAR(rate(&site, b), other == 5 ? 30 : 60, 1e-9);
+		close_site(&site);
+	}
+}
+
+/* Hosts 1 and 2 send to host 0 of their leaf, as host 3 does over the trunk: 40 each. Host 3 also
+ * sends to host 4. Its port has 80 left for that, or with DCQCN (36 each) 84. PFC pauses the port
+ * of host 3, so this flow gets 40, too. */
+static void pfc_slows_the_other_flows_of_a_paused_sender(void)
+{
+	static const double blocked[] = {40, 36, 40}, victim[] = {80, 84, 40};
+	for (int c = CONGESTION_FAIR; c <= CONGESTION_PFC; c++) {
+		struct site site = open_site(CABLES_SPRAY, (enum congestion)c);
+		struct flow_id last = {0};
+		for (int from = 1; from <= 3; from++)
+			last = send(&site, from, 0, 0, 0);
+		struct flow_id other = send(&site, 3, 4, 0, 0);
+		CHECK_NEAR(rate(&site, last), blocked[c], 1e-9);
+		CHECK_NEAR(rate(&site, other), victim[c], 1e-9);
+		close_site(&site);
+	}
+}
+
+/* Hosts 1, 2 and 3 send to host 0, 40 each. Host 4 sends to hosts 1 and 5, and without pauses 60 to
+ * each, because the trunk has 80 left. PFC pauses the trunk behind the port of host 0, so the flow
+ * to host 1 gets 40. Then the port of host 4 is paused, too, and so is its flow to host 5. When the
+ * flow from host 3 is cancelled, all pauses end. */
+static void pauses_spread_through_the_trunk_to_senders_and_end(void)
+{
+	struct site site = open_site(CABLES_SPRAY, CONGESTION_PFC);
+	struct flow_id blocked = send(&site, 3, 0, 0, 0);
+	(void)send(&site, 1, 0, 0, 0);
+	(void)send(&site, 2, 0, 0, 0);
+	struct flow_id first = send(&site, 4, 1, 0, 0), second = send(&site, 4, 5, 0, 0);
+	CHECK_NEAR(rate(&site, blocked), 40, 1e-9);
+	CHECK_NEAR(rate(&site, first), 40, 1e-9);
+	CHECK_NEAR(rate(&site, second), 40, 1e-9);
+	CHECK(fabric_flow_cancel(site.fabric, blocked));
+	CHECK_NEAR(rate(&site, first), 60, 1e-9);
+	CHECK_NEAR(rate(&site, second), 60, 1e-9);
+	close_site(&site);
+}
+
+static const struct test tests[] = {
+	TEST(ecmp_puts_half_of_the_pairs_of_flows_on_one_of_two_cables),
+	TEST(queue_pairs_spread_one_flow_over_cables),
+	TEST(spraying_and_adaptive_switches_have_no_collisions),
+	TEST(static_routes_collide_by_the_receiving_port),
+	TEST(pfc_slows_the_other_flows_of_a_paused_sender),
+	TEST(pauses_spread_through_the_trunk_to_senders_and_end),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
