@@ -247,14 +247,20 @@ static bool has_word(const char *words, const char *word)
 }
 
 /* Returns true if the profile of that name is for the GPU or for its generation. The constants of a
- * generation's collectives have a profile of their own. */
-static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
+ * generation's collectives have a profile of their own, and so has a library on it, for example
+ * nccl-2.8-ampere. */
+static bool is_profile_of(const char *exchange, const struct gpu_entry *gpu, const char *name)
 {
-	static const char collectives[] = "collectives-";
+	const char *const prefixes[] = {"collectives", exchange};
 	if (strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0)
 		return true;
-	if (strncmp(name, collectives, strlen(collectives)) == 0)
-		name += strlen(collectives);
+	for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+		size_t length = strlen(prefixes[i]);
+		if (strncmp(name, prefixes[i], length) == 0 && name[length] == '-') {
+			name += length + 1;
+			break;
+		}
+	}
 	return strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
 }
 
@@ -265,7 +271,7 @@ static bool is_profile_here(const struct reader *c, const char *name)
 	size_t gpu_count = c->params->gpu_profiles ? topology->gpu_count : 0;
 	bool here = strcmp(name, c->params->runtime) == 0;
 	for (size_t gpu = 0; gpu < gpu_count && !here; gpu++)
-		here = is_profile_of(&topology->gpus[gpu], name);
+		here = is_profile_of(c->params->exchange, &topology->gpus[gpu], name);
 	return here;
 }
 
