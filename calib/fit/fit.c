@@ -273,12 +273,10 @@ static void read_parameters(struct fitting *f, const struct cfg_node *stage)
 	f->result->count += f->count;
 }
 
-/* Returns true if the label has the text, or one text of a list. */
 static bool label_has_any(const struct cfg_node *texts, const char *label)
 {
-	const char *text = cfg_text(texts);
-	bool found = text && label_has(label, text);
-	for (size_t i = 0; !text && !found && i < cfg_count(texts); i++)
+	bool found = cfg_text(texts) && label_has(label, cfg_text(texts));
+	for (size_t i = 0; !cfg_text(texts) && !found && i < cfg_count(texts); i++)
 		found = label_has_any(cfg_at(texts, i), label);
 	return found;
 }

@@ -165,7 +165,8 @@ static const struct param_row rows[] = {
 		"extra time of a collective between machines for each active channel, because one "
 		"proxy thread of a rank serves its channels in turn; none over sockets, whose "
 		"proxies are simulated",
-		"assumption: geometric mean of the times of a channel that the fits nccl-a100 (0.97 "
+		"assumption: geometric mean of the times of a channel that the fits nccl-a100 "
+		"(0.97 "
 		"us) and nccl-v100 (2.7 us) find"),
 	COST_SOURCED(
 		struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.85",
