@@ -34,7 +34,7 @@ static const struct param_row rows[] = {
 		   "name of the library in results; empty means that of library.rules",
 		   "by definition: a name has no effect on times"),
 	PARAM_BOOL(struct library_params, by_generation, "true",
-		   "whether collectives inside one machine have the constants that were measured "
+		   "whether collectives have the constants that were measured inside machines "
 		   "on GPUs of their generation (collectives.GENERATION); otherwise those of "
 		   "NCCL's model",
 		   "NCCL 2.27 on A100, H100, B200 and L40S"),
