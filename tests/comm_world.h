@@ -45,6 +45,7 @@ static inline void comm_world_free_library(struct library_params *library)
 	library->protocol = CHOOSE_SIMPLE;
 	library->channels_count = 1;
 	library->base_ring_simple_s = library->base_tree_simple_s = 0;
+	library->channel_net_s = 0;
 	library->ring_nvlink_simple_s = library->ring_pci_simple_s = 0;
 	library->ring_net_simple_s = library->tree_nvlink_simple_s = 0;
 	library->tree_pci_simple_s = library->tree_net_simple_s = 0;

@@ -106,6 +106,7 @@ static inline void free_library(struct job_world *b)
 	b->library.algorithm = "ring";
 	b->library.protocol = CHOOSE_SIMPLE;
 	b->library.channels_count = 1;
+	b->library.channel_net_s = 0;
 	b->library.ring_search = false;
 	b->library.latency_scale_ratio = 1e-30;
 	b->library.nvlink_efficiency_ratio = 1;

@@ -273,10 +273,18 @@ static void read_parameters(struct fitting *f, const struct cfg_node *stage)
 	f->result->count += f->count;
 }
 
+static bool label_has_any(const struct cfg_node *texts, const char *label)
+{
+	bool found = cfg_text(texts) && label_has(label, cfg_text(texts));
+	for (size_t i = 0; !cfg_text(texts) && !found && i < cfg_count(texts); i++)
+		found = label_has_any(cfg_at(texts, i), label);
+	return found;
+}
+
 static bool label_has_all(const struct cfg_node *texts, const char *label)
 {
 	for (size_t i = 0; texts && i < cfg_count(texts); i++)
-		if (!cfg_text(cfg_at(texts, i)) || !label_has(label, cfg_text(cfg_at(texts, i))))
+		if (!label_has_any(cfg_at(texts, i), label))
 			return false;
 	return true;
 }

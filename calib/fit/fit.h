@@ -8,11 +8,12 @@
  *       parameters = ( { path = "efficiency.gtx-1050ti.resnet50.peak"; start = "1"; low = "0.1";
  * high = "3"; } ); note = "..."; } ); };
  *
- * A stage uses the rows of role fit whose label contains every text of `rows` as whole words. Test
- * rows are never read. `profile` may be a list: each of those profiles then receives the results of
- * the stage. A row sees the results of earlier stages as it will see them in a prediction. If the
- * stage is about the profile that the row names, these are the results for that profile. Otherwise
- * they are the results for the stage's profiles and for those listed in `with`.
+ * A stage uses the rows of role fit whose label contains every text of `rows` as whole words. A
+ * list of texts in `rows` stands for any of them. Test rows are never read. `profile` may be a
+ * list: each of those profiles then receives the results of the stage. A row sees the results of
+ * earlier stages as it will see them in a prediction. If the stage is about the profile that the
+ * row names, these are the results for that profile. Otherwise they are the results for the stage's
+ * profiles and for those listed in `with`.
  *
  * A stage minimises
  *   sum over rows of (ln(predicted / measured) / s)^2,

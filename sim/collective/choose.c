@@ -472,7 +472,7 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	choice->block_count = (size_t)fmin(blocks, share * at_once);
 	choice->start_s = lib->latency_scale_ratio * table_base_s(lib, false, small) +
 			  lib->start_s + (double)choice->block_count * lib->channel_start_s +
-			  (ranks - 1) * lib->message_s;
+			  ((double)shape->rank_most - 1) * lib->message_s;
 	if (lib->message_simple_s > 0 && small == PROTOCOL_SIMPLE)
 		choice->start_s += lib->message_simple_s -
 				   lib->latency_scale_ratio * table_base_s(lib, false, small);
@@ -595,6 +595,8 @@ struct collective_choice library_choose(const struct library_params *params,
 	}
 	FW_ASSERT(choice.algorithm);
 	library_reach(library, shape);
+	if (shape->node_count > 1 && !shape->socket)
+		library->channel_start_s += library->channel_net_s;
 	settle(library, shape, &choice, size_B);
 	return choice;
 }

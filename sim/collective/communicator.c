@@ -292,7 +292,12 @@ static struct operation *operation_take(struct communicator *comm)
 static const char *choice_text(struct communicator *comm, const struct collective_choice *choice)
 {
 	size_t channels = choice->block_count > 0 ? choice->block_count : choice->channel_count;
-	return arena_printf(comm->spec.arena, "%s, %s, %zu channel%s", choice->algorithm->name,
+	const struct algorithm *wanted = algorithm_find(comm->library->algorithm);
+	bool other = wanted && wanted != choice->algorithm && !comm->library->script &&
+		     wanted->collective == choice->algorithm->collective;
+	return arena_printf(comm->spec.arena, "%s%s%s%s, %s, %zu channel%s",
+			    choice->algorithm->name, other ? " (these ranks cannot use " : "",
+			    other ? wanted->name : "", other ? ")" : "",
 			    protocol_name(choice->protocol), channels, channels == 1 ? "" : "s");
 }
 

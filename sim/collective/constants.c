@@ -53,7 +53,7 @@ const struct param_table collective_table =
 void library_reach(struct library_params *lib, const struct comm_shape *shape)
 {
 	const struct collective_constants *k = lib->constants[shape->generation];
-	if (!k || shape->node_count > 1)
+	if (!k)
 		return;
 	double *const starts[][3] = {
 		{&lib->base_ring_ll_s, &lib->base_ring_ll128_s, &lib->base_ring_simple_s},
@@ -82,9 +82,11 @@ void library_reach(struct library_params *lib, const struct comm_shape *shape)
 		lib->block_copy_Bps = k->block_copy_Bps;
 	lib->message_s += k->message_s;
 	lib->message_simple_s += k->message_simple_s;
-	lib->nvls_start_s *= k->nvls_start_ratio;
 	lib->one_shot_s *= k->one_shot_ratio;
 	lib->two_shot_s *= k->two_shot_ratio;
 	lib->shot_Bps *= k->shot_ratio;
-	lib->nvls_efficiency_ratio *= k->nvls_ratio;
+	if (shape->node_count == 1) { /* trees of NVLink SHARP are another kernel */
+		lib->nvls_start_s *= k->nvls_start_ratio;
+		lib->nvls_efficiency_ratio *= k->nvls_ratio;
+	}
 }

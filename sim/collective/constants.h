@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Constants of collectives inside one machine, for each generation of GPUs
- * (`collectives.GENERATION.*`). They say how far measured times are from NCCL's own model. They are
- * fitted to nccl-tests of NCCL 2.27 (calib/profiles/GENERATION.cfg). NCCL does not use them when it
- * chooses, so they change times, but not the algorithm, protocol or number of channels. Across
- * machines and before Ampere no measurement set them, and the model's own numbers apply. */
+/* Constants of collectives for each generation of GPUs (`collectives.GENERATION.*`). They say how
+ * far measured times are from NCCL's own model. They are fitted to nccl-tests of NCCL 2.27 inside
+ * one machine (calib/profiles/collectives-GENERATION.cfg), and act between machines, too. NCCL does
+ * not use them when it chooses, so they change times, but not the algorithm, protocol or number of
+ * channels. Before Ampere no measurement set them, and the model's own numbers apply. */
 #pragma once
 
 #include "sim/collective/library.h"

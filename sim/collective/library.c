@@ -38,7 +38,7 @@ static const struct param_row rows[] = {
 		   "name of the library in results; empty means that of library.rules",
 		   "by definition: a name has no effect on times"),
 	PARAM_BOOL(struct library_params, by_generation, "true",
-		   "whether collectives inside one machine have the constants that were measured "
+		   "whether collectives have the constants that were measured inside machines "
 		   "on GPUs of their generation (collectives.GENERATION); otherwise those of "
 		   "NCCL's model",
 		   "NCCL 2.27 on A100, H100, B200 and L40S"),
@@ -188,6 +188,14 @@ static const struct param_row rows[] = {
 		    "extra time of a collective for each active channel",
 		    "assumption: zero; draws go up to 0.2 us (95 %), a tenth of the 1 to 2.7 us "
 		    "that fits of a library without generation constants give"),
+	COST_GENERATION(
+		struct library_params, channel_net_s, QUANTITY_TIME, 0, 1, "1.6 us",
+		"extra time of a collective between machines for each active channel, because one "
+		"proxy thread of a rank serves its channels in turn; none over sockets, whose "
+		"proxies are simulated",
+		"assumption: geometric mean of the times of a channel that the fits nccl-a100 "
+		"(0.97 "
+		"us) and nccl-v100 (2.7 us) find"),
 	COST_SOURCED(
 		struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.85",
 		"NVLink efficiency: part of NVLink's goodput that the library reaches; 0.97 times "

@@ -72,7 +72,7 @@ struct library_params {
 	double tree_net_ll_s, tree_net_ll128_s, tree_net_simple_s;
 	double wire_nvlink_s, wire_pci_s, wire_net_s;
 	double latency_scale_ratio, simple_scale_ratio, ll_nodes_scale_ratio;
-	double start_s, channel_start_s;
+	double start_s, channel_start_s, channel_net_s;
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio;
 	double nvlink_planned_ratio;
 	bool nvls;

@@ -249,16 +249,19 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* Returns true if the profile of that name is for the GPU or for its generation. The constants of a
- * generation's collectives have a profile of their own. */
-static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
+/* A profile may be of the GPU, of its generation, or of a library on these: nccl-2.8-ampere. */
+static bool is_profile_of(const char *exchange, const struct gpu_entry *gpu, const char *name)
 {
-	static const char collectives[] = "collectives-";
+	const char *const prefixes[] = {"collectives", exchange};
+	const char *generation = gpu_generation_name((enum gpu_generation)gpu->params.generation);
 	if (strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0)
 		return true;
-	if (strncmp(name, collectives, strlen(collectives)) == 0)
-		name += strlen(collectives);
-	return strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
+	for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+		size_t length = strlen(prefixes[i]);
+		if (strncmp(name, prefixes[i], length) == 0 && name[length] == '-')
+			return strcmp(name + length + 1, generation) == 0;
+	}
+	return strcmp(name, generation) == 0;
 }
 
 /* Returns true if the profile of that name is for the runtime or for a GPU of the topology. */
@@ -268,7 +271,7 @@ static bool is_profile_here(const struct reader *c, const char *name)
 	size_t gpu_count = c->params->gpu_profiles ? topology->gpu_count : 0;
 	bool here = strcmp(name, c->params->runtime) == 0;
 	for (size_t gpu = 0; gpu < gpu_count && !here; gpu++)
-		here = is_profile_of(&topology->gpus[gpu], name);
+		here = is_profile_of(c->params->exchange, &topology->gpus[gpu], name);
 	return here;
 }
 

@@ -64,5 +64,13 @@ small() {
 }
 near nccl_has_its_own_model_without_constants "$(small)" '7.2e-6'
 near constants_of_the_generation_scale_the_start "$(small --set collectives.hopper.start_ll=2)" '13.8e-6'
+# NCCL 2.8 starts in 3.6 us, and the wire has 0.5 us. A channel has 1.6 us, or the 0.97 us that the
+# fit to this release on Ampere found.
+of_2_8() {
+	time_of --topology dgx-a100-40 --collective all_gather --gpus 2 --set 'case.collective_size=8 B' \
+		--exchange nccl-2.8 --set library.protocol=ll "$@"
+}
+near a_channel_of_nccl_2_8_adds_to_the_start "$(of_2_8)" '5.7e-6'
+near a_library_has_the_profile_of_the_generation "$(of_2_8 --set case.gpu_profiles=true)" '5.07e-6'
 near a_setting_turns_the_constants_off "$(small --set library.by_generation=false)" '7.2e-6'
 exit $failed

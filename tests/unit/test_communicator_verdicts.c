@@ -96,6 +96,9 @@ static void choice_text_names_algorithm_protocol_and_channels(void)
 	w->library.protocol = CHOOSE_LL;
 	CHECK_TEXT(communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE, 1e6),
 		   "ring, LL, 16 channels");
+	w->library.algorithm = "nvls"; /* there is no NVSwitch */
+	CHECK_TEXT(communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE, 1e6),
+		   "ring (these ranks cannot use nvls), LL, 16 channels");
 	arena_free(w->arena);
 }
 

@@ -102,6 +102,18 @@ static void stage_uses_its_rows_and_earlier_results(void)
 		CHECK(p[i].low < p[i].value && p[i].value < p[i].high);
 }
 
+/* One row is "a" and one is "b"; no row is both. */
+static void list_in_rows_stands_for_any_of_its_texts(void)
+{
+	const char *text = arena_printf(
+		arena,
+		"{ profile = \"one\"; dataset = \"%s\"; rows = ((\"a\", \"b\")); note = \"n\";\n"
+		"parameters = ( { path = \"%s\"; %s } ); }",
+		path_of("own.cfg"), efficiency, in_ratio);
+	const struct fit_result *result = run(text);
+	CHECK(result && result->stages[0].row_count == 2);
+}
+
 /* Two GPUs of different speed and one gap for both: each row is predicted with the speed of the
  * profile that it names. */
 static void each_row_uses_the_profile_that_it_names(void)
@@ -360,6 +372,7 @@ static void prior_decides_among_the_values_of_a_range(void)
 
 static const struct test tests[] = {
 	TEST(stage_uses_its_rows_and_earlier_results),
+	TEST(list_in_rows_stands_for_any_of_its_texts),
 	TEST(each_row_uses_the_profile_that_it_names),
 	TEST(profile_contains_the_results_of_its_stages),
 	TEST(parameters_that_rows_do_not_tell_apart_are_left_out),

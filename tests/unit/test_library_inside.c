@@ -122,8 +122,9 @@ static void one_shot_divides_the_kernels_bandwidth_among_the_peers(void)
 }
 
 /* The constants change the time and not the choice: a start of 6.6 us and hops of 0.6 us, of which
- * 0.5 us are the wire's. Across machines they have no effect. */
-static void constants_of_a_generation_scale_times_inside_a_machine(void)
+ * 0.5 us are the wire's. Between machines a tree starts in 6.8 us, and its one channel adds 1.6 us
+ * for the proxy. Sockets add nothing. */
+static void constants_of_a_generation_scale_times_on_one_machine_and_on_two(void)
 {
 	struct arena *arena = arena_new();
 	struct collective_constants constants;
@@ -145,9 +146,10 @@ static void constants_of_a_generation_scale_times_inside_a_machine(void)
 	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 1.75e9, 1);
 	struct comm_shape two = nodes(2);
 	library.protocol = CHOOSE_LL;
-	double across_s = all_reduce(&library, &two, 8).start_s;
-	library.constants[GENERATION_AMPERE] = NULL;
-	CHECK_NEAR(across_s, all_reduce(&library, &two, 8).start_s, 1e-15);
+	library.algorithm = "double_tree";
+	CHECK_NEAR(all_reduce(&library, &two, 8).start_s, 1.5 * 6.8e-6 + 1.6e-6, 1e-12);
+	two.socket = true;
+	CHECK_NEAR(all_reduce(&library, &two, 8).start_s, 1.5 * 6.8e-6, 1e-12);
 }
 
 /* An all-to-all of 8 GPUs copies each rank's own part, and has a time for each of 7 peers. With
@@ -172,7 +174,7 @@ static const struct test tests[] = {
 	TEST(tokens_cross_the_network_once_for_each_machine),
 	TEST(custom_all_reduce_needs_access_to_all_peers),
 	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),
-	TEST(constants_of_a_generation_scale_times_inside_a_machine),
+	TEST(constants_of_a_generation_scale_times_on_one_machine_and_on_two),
 	TEST(all_to_all_pays_for_each_peer),
 };
 
