@@ -170,6 +170,11 @@ static double power_ratio(const struct gpu_params *gpu, const struct kernel_para
 	return tensor ? ratio : fmin(ratio, facts->lane_most_ratio);
 }
 
+static double slowest_ratio(const struct efficiency_params *efficiency)
+{
+	return efficiency->slowest_ratio > 0 ? efficiency->slowest_ratio : 1;
+}
+
 /* Returns the rate of loads in a program divided by that of a kernel by itself. */
 static double sustained_ratio(const struct efficiency_params *efficiency)
 {
@@ -180,7 +185,8 @@ static double sustained_ratio(const struct efficiency_params *efficiency)
 static double clock_ratio(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			  enum number_type type)
 {
-	return fmin(1, sustained_ratio(efficiency) * power_ratio(gpu, efficiency->kernels, type));
+	double ratio = sustained_ratio(efficiency) * power_ratio(gpu, efficiency->kernels, type);
+	return fmin(1, ratio) * slowest_ratio(efficiency);
 }
 
 static struct kernel_machine machine_of(const struct gpu_params *gpu,
@@ -531,6 +537,15 @@ static double fused_attention_s(const struct gpu_params *gpu,
 						   : time_s + overlapped(blocks_s, written_s);
 }
 
+/* Returns the time that the gradient of a filter takes beyond its product: cuDNN clears a workspace
+ * before it, and adds its parts behind it (init_device_workspace_kernel and reduce_wgrad_nchw_helper
+ * in recorded/h100-resnet50-train.kineto.json.gz). A window of one pixel is a product of cuBLAS. */
+static double parts_s(const struct gpu_params *gpu, const struct kernel_convolution *c)
+{
+	bool alone = c->part != CONVOLUTION_FILTER || c->window[0] * c->window[1] == 1;
+	return alone ? 0 : 2 * (gpu->kernel_floor_s + gpu->kernel_gap_s);
+}
+
 static double law_of_type_s(const struct gpu_params *gpu,
 			    const struct efficiency_params *efficiency,
 			    const struct kernel_work *work)
@@ -552,6 +567,7 @@ static double law_of_type_s(const struct gpu_params *gpu,
 			overlapped(product_s(&machine, implicit_product(&work->convolution), 0) /
 					   kernels->convolution_ratio,
 				   bytes_s);
+		time_s += parts_s(gpu, &work->convolution);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return fmin(time_s, direct_s(gpu, kernels, work, bytes_s));
@@ -562,9 +578,10 @@ static double law_of_type_s(const struct gpu_params *gpu,
 			return fused_attention_s(gpu, efficiency, work, &machine);
 		return overlapped(work->flop / machine.rate_flops / machine.sm_count, bytes_s);
 	default:
-		return work->reduces     ? bytes_s / kernels->reduction_ratio
-		       : work->quantises ? bytes_s / kernels->quantise_ratio
-					 : bytes_s;
+		bytes_s /= work->reduces     ? kernels->reduction_ratio
+			   : work->quantises ? kernels->quantise_ratio
+					     : 1;
+		return work->meets ? overlapped(bytes_s, kernels->meeting_s) : bytes_s;
 	}
 }
 
@@ -594,6 +611,7 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
 	if (work->flop > 0)
 		compute_s = (work->flop + efficiency->half_work_flop) /
-			    (gpu_peak_flops(gpu, work->type) * efficiency->peak_ratio);
+			    (gpu_peak_flops(gpu, work->type) * efficiency->peak_ratio *
+			     slowest_ratio(efficiency));
 	return fmax(compute_s, memory_s) + gpu->kernel_floor_s;
 }

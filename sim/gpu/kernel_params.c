@@ -62,6 +62,12 @@ static const struct param_row kernel_rows[] = {
 		"norms, gradients of biases), divided by that of streaming kernels",
 		"assumption: between the 0.35 and 0.7 of PyTorch's kernels on an H100 "
 		"(docs/calibration.md)"),
+	COST_ASSUMED(
+		struct kernel_params, meeting_s, QUANTITY_TIME, 0, 1e-3, "9 us",
+		"least time of a batch norm's pass in training, in which each block waits for the "
+		"sums of all blocks",
+		"assumption: smallest batch norms of ResNet-50 on an H100 and an H200, 7 us forward and "
+		"11 us backward beside their bytes (docs/models/kernels.md)"),
 	COST_GENERATION(struct kernel_params, plain_fill_s, QUANTITY_TIME, 0, 1e-3, "1.4 us",
 			"time in which a tile of vLLM's FP8 products loads its first elements",
 			"assumption: between the generations that were fitted"),

@@ -4,6 +4,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/num.h"
 #include "sim/scenario/case.h"
 
 /* Returns the shipped network of that name; NULL if there is none. */
@@ -90,6 +91,21 @@ const struct efficiency_params *case_kernel_law(struct reader *c, const struct g
 	law->alone = true;
 	law->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	return law;
+}
+
+const struct efficiency_params *scenario_at_slowest(struct arena *arena,
+						    const struct scenario *scenario,
+						    const struct job_entry *entry)
+{
+	const struct gpu_params *gpu = &scenario->topology.gpus[entry->gpus[0]].params;
+	double n = (double)entry->rank_count;
+	double ratio = 1 - gpu->clock_spread_ratio * num_normal_quantile((n - 0.375) / (n + 0.25));
+	if (!entry->efficiency || entry->efficiency->slowest_ratio == ratio)
+		return entry->efficiency;
+	struct efficiency_params *efficiency = ARENA_NEW(arena, struct efficiency_params);
+	*efficiency = *entry->efficiency;
+	efficiency->slowest_ratio = ratio;
+	return efficiency;
 }
 
 /* Returns "fp32, fp16 and bf16". */

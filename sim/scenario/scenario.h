@@ -386,6 +386,11 @@ struct world_outcome {
 };
 /* Returns the guest in which the baseline of a program runs (case.local). */
 size_t scenario_local_guest(const struct scenario *scenario, const struct job_entry *entry);
+/* Returns the job's efficiency at the clock of its slowest GPU, because its GPUs wait for each other:
+ * 1 - spread x (mean of the largest of n normal values), after Blom (1958). */
+const struct efficiency_params *scenario_at_slowest(struct arena *arena,
+						    const struct scenario *scenario,
+						    const struct job_entry *entry);
 /* Returns the scenario of the job's baseline, on one GPU without other jobs. A program gets the
  * local driver and the whole GPU, as if this GPU were in the machine of scenario_local_guest. A
  * data-parallel job gets its first GPU. All other values are shared with `scenario`. */
