@@ -55,19 +55,6 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define FFT_SIDE        32.0
 #define FFT_FREQUENCIES (FFT_SIDE * (FFT_SIDE / 2 + 1))
 
-const char *number_type_name(enum number_type type)
-{
-	static const char *const names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"};
-	return names[type];
-}
-
-double number_type_B(enum number_type type)
-{
-	/* 16 elements of NVFP4 share a scale of one byte */
-	static const double sizes_B[] = {4, 4, 2, 2, 1, 1, 0.5 + 1.0 / 16};
-	return sizes_B[type];
-}
-
 static const struct gpu_generation_facts generations[] = {
 #define GENERATION(id, key, name, types, lanes, other_lanes, gddr_bps, hbm_bps, tensor_ratio,      \
 		   power_W, lane_power_W, lane_most_ratio)                                         \
@@ -170,11 +157,6 @@ static double power_ratio(const struct gpu_params *gpu, const struct kernel_para
 	return tensor ? ratio : fmin(ratio, facts->lane_most_ratio);
 }
 
-static double slowest_ratio(const struct efficiency_params *efficiency)
-{
-	return efficiency->slowest_ratio > 0 ? efficiency->slowest_ratio : 1;
-}
-
 /* Returns the rate of loads in a program divided by that of a kernel by itself. */
 static double sustained_ratio(const struct efficiency_params *efficiency)
 {
@@ -186,7 +168,7 @@ static double clock_ratio(const struct gpu_params *gpu, const struct efficiency_
 			  enum number_type type)
 {
 	double ratio = sustained_ratio(efficiency) * power_ratio(gpu, efficiency->kernels, type);
-	return fmin(1, ratio) * slowest_ratio(efficiency);
+	return fmin(1, ratio) * efficiency_slowest_ratio(efficiency);
 }
 
 static struct kernel_machine machine_of(const struct gpu_params *gpu,
@@ -537,15 +519,6 @@ static double fused_attention_s(const struct gpu_params *gpu,
 						   : time_s + overlapped(blocks_s, written_s);
 }
 
-/* Returns the time that the gradient of a filter takes beyond its product: cuDNN clears a workspace
- * before it, and adds its parts behind it (init_device_workspace_kernel and reduce_wgrad_nchw_helper
- * in recorded/h100-resnet50-train.kineto.json.gz). A window of one pixel is a product of cuBLAS. */
-static double parts_s(const struct gpu_params *gpu, const struct kernel_convolution *c)
-{
-	bool alone = c->part != CONVOLUTION_FILTER || c->window[0] * c->window[1] == 1;
-	return alone ? 0 : 2 * (gpu->kernel_floor_s + gpu->kernel_gap_s);
-}
-
 static double law_of_type_s(const struct gpu_params *gpu,
 			    const struct efficiency_params *efficiency,
 			    const struct kernel_work *work)
@@ -567,7 +540,10 @@ static double law_of_type_s(const struct gpu_params *gpu,
 			overlapped(product_s(&machine, implicit_product(&work->convolution), 0) /
 					   kernels->convolution_ratio,
 				   bytes_s);
-		time_s += parts_s(gpu, &work->convolution);
+		/* cuDNN clears a workspace and adds parts, each in a kernel (kernels.md) */
+		const struct kernel_convolution *c = &work->convolution;
+		if (c->part == CONVOLUTION_FILTER && c->window[0] * c->window[1] > 1)
+			time_s += 2 * (gpu->kernel_floor_s + gpu->kernel_gap_s);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return fmin(time_s, direct_s(gpu, kernels, work, bytes_s));
@@ -612,6 +588,6 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 	if (work->flop > 0)
 		compute_s = (work->flop + efficiency->half_work_flop) /
 			    (gpu_peak_flops(gpu, work->type) * efficiency->peak_ratio *
-			     slowest_ratio(efficiency));
+			     efficiency_slowest_ratio(efficiency));
 	return fmax(compute_s, memory_s) + gpu->kernel_floor_s;
 }

@@ -145,11 +145,16 @@ extern const struct param_table kernel_table;
  * because Winograd convolutions need fewer flops. */
 struct efficiency_params {
 	double peak_ratio, half_work_flop, law_ratio;
-	/* Clock of the slowest of the GPUs that wait for each other, divided by the mean one; 0: 1. */
+	/* Clock of the slowest of the GPUs that wait for each other, divided by the mean one; 0: 1.
+	 */
 	double slowest_ratio;
 	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
 	bool alone; /* a kernel by itself, as in a benchmark: at the clock of a short load */
 };
+static inline double efficiency_slowest_ratio(const struct efficiency_params *efficiency)
+{
+	return efficiency->slowest_ratio > 0 ? efficiency->slowest_ratio : 1;
+}
 extern const struct param_table efficiency_table;
 extern const struct param_table law_table; /* law_ratio only; read if peak_ratio is 0 */
 

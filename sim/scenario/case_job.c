@@ -410,7 +410,6 @@ void case_read_model(struct reader *c, size_t index, struct job_entry *entry)
 		}
 	case_model(c, entry, job->own.model[0] ? job->origin : case_origin_of(c, "case.model"),
 		   entry->model);
-	entry->efficiency = scenario_at_slowest(c->arena, c->scenario, entry);
 }
 
 /* ---- the whole job ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the neural network of a client or job, and the parameters of its kernel times. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -98,7 +99,7 @@ const struct efficiency_params *scenario_at_slowest(struct arena *arena,
 						    const struct job_entry *entry)
 {
 	const struct gpu_params *gpu = &scenario->topology.gpus[entry->gpus[0]].params;
-	double n = (double)entry->rank_count;
+	double n = fmax((double)entry->rank_count, scenario->params->slowest_of_count);
 	double ratio = 1 - gpu->clock_spread_ratio * num_normal_quantile((n - 0.375) / (n + 0.25));
 	if (!entry->efficiency || entry->efficiency->slowest_ratio == ratio)
 		return entry->efficiency;
@@ -192,4 +193,5 @@ void case_model(struct reader *c, struct job_entry *entry, struct origin origin,
 		check_fp8(c, entry->network);
 	if (!entry->efficiency)
 		entry->efficiency = read_efficiency(c, &gpus[entry->gpus[0]], entry->model);
+	entry->efficiency = scenario_at_slowest(c->arena, c->scenario, entry);
 }

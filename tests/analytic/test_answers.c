@@ -309,25 +309,6 @@ static void baseline_of_a_job_has_no_input_and_no_straggler(void)
 	arena_free(arena);
 }
 
-/* The mean of the largest of eight normal values is 1.42 (Blom's formula: 1.434), so the slowest of
- * eight GPUs has a clock of 1 - 0.01 x 1.434. One GPU has the mean clock, also as the baseline. */
-static void ranks_compute_at_the_clock_of_the_slowest_gpu(void)
-{
-	static const struct settings eight = {{"case.topology=dgx1-v100", "case.model=alexnet",
-					       "case.stack=tf-1.12", "case.gpus=8",
-					       "gpu.*.clock_spread=0.01"}};
-	struct arena *arena = arena_new();
-	static const char *const none[2] = {NULL};
-	const struct scenario *scenario = scenario_of(arena, &eight, none);
-	if (CHECK(scenario)) {
-		const struct job_entry *job = scenario->jobs;
-		CHECK_NEAR(job->efficiency->slowest_ratio, 1 - 0.01434, 1e-4);
-		const struct scenario *alone = scenario_baseline(arena, scenario, 0);
-		CHECK_NEAR(alone->jobs[0].efficiency->slowest_ratio, 1, 1e-12);
-	}
-	arena_free(arena);
-}
-
 /* Two stages of two GPUs each. The second one has the logits, so it needs more memory. The times of
  * each stage add up to the step. */
 static void stages_of_a_plan_have_their_ranks_memory_and_times(void)
@@ -599,7 +580,6 @@ static const struct test tests[] = {
 	TEST(profile_of_a_job_is_a_step_after_a_warm_up),
 	TEST(collectives_are_counted_for_each_step),
 	TEST(baseline_of_a_job_has_no_input_and_no_straggler),
-	TEST(ranks_compute_at_the_clock_of_the_slowest_gpu),
 	TEST(stages_of_a_plan_have_their_ranks_memory_and_times),
 	TEST(input_wait_is_not_exposed_communication),
 	TEST(parameter_servers_are_spread_over_machines),

@@ -350,8 +350,8 @@ static void attention_and_passes_take_flop_and_bytes(void)
 	CHECK_NEAR(duration_s(&pass), 1e-3, 1e-12);
 }
 
-/* 8 MB take 10 us at 0.8 TB/s. Meeting takes 10 us, too, so both overlap to 2^(1/4) x 10 us. A large
- * batch norm hides its meeting. */
+/* 8 MB take 10 us at 0.8 TB/s. Meeting takes 10 us, too, so both overlap to 2^(1/4) x 10 us. A
+ * large batch norm hides its meeting. */
 static void batch_norms_take_at_least_the_time_to_meet(void)
 {
 	struct kernel_params constants = half;
@@ -526,9 +526,9 @@ int main(void)
 		TEST(missing_number_types_fall_back_to_wider_ones),
 		TEST(tf32_is_used_only_where_it_is_faster),
 		TEST(attention_and_passes_take_flop_and_bytes),
-	TEST(batch_norms_take_at_least_the_time_to_meet),
-	TEST(filter_gradients_of_windows_clear_and_add_their_parts),
-	TEST(slowest_clock_stretches_arithmetic_only),
+		TEST(batch_norms_take_at_least_the_time_to_meet),
+		TEST(filter_gradients_of_windows_clear_and_add_their_parts),
+		TEST(slowest_clock_stretches_arithmetic_only),
 		TEST(time_rises_with_work_and_falls_with_sms),
 		TEST(cores_of_kepler_need_35_percent_more_time),
 		TEST(fitted_efficiency_replaces_the_law),
