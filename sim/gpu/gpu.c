@@ -69,6 +69,13 @@ static const struct param_row gpu_rows[] = {
 		"memory efficiency: part of the peak memory bandwidth that streaming kernels reach",
 		"BabelStream (Deakin et al. 2018): about 70 % (K80, P100) to 90 % (V100) of "
 		"the data sheet's bandwidth"),
+	COST_SOURCED(struct gpu_params, clock_spread_ratio, QUANTITY_RATIO, 0, 0.1, "0.015",
+		     "standard deviation of the clock under load among GPUs of one kind; the GPUs "
+		     "of a job "
+		     "wait for the slowest one",
+		     "Sinha et al., SC 2022, arXiv:2208.11035 (from memory): compute-bound "
+		     "programs differ "
+		     "by 8 % between the whiskers, which are 5.4 standard deviations apart"),
 	COST_ASSUMED(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
 		     "kernel floor: time added to every kernel to start and drain its blocks",
 		     "assumption: profilers show about 2 us for empty kernels"),

@@ -44,7 +44,8 @@ struct gpu_params {
 	double boost_clock_Hz, power_W, memory_bus_count, memory_bandwidth_Bps, memory_B;
 	double cache_B;
 	bool peer_access;
-	double memory_efficiency_ratio, kernel_floor_s, kernel_gap_s, launch_latency_s;
+	double memory_efficiency_ratio, clock_spread_ratio, kernel_floor_s, kernel_gap_s,
+		launch_latency_s;
 	double copy_engines_count, queue_depth_count, concurrent_kernels_count;
 	double multiprocessors_count, slice_s, switch_s, traffic_lump_s, board_ratio;
 };

@@ -55,19 +55,6 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define FFT_SIDE        32.0
 #define FFT_FREQUENCIES (FFT_SIDE * (FFT_SIDE / 2 + 1))
 
-const char *number_type_name(enum number_type type)
-{
-	static const char *const names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"};
-	return names[type];
-}
-
-double number_type_B(enum number_type type)
-{
-	/* 16 elements of NVFP4 share a scale of one byte */
-	static const double sizes_B[] = {4, 4, 2, 2, 1, 1, 0.5 + 1.0 / 16};
-	return sizes_B[type];
-}
-
 static const struct gpu_generation_facts generations[] = {
 #define GENERATION(id, key, name, types, lanes, other_lanes, gddr_bps, hbm_bps, tensor_ratio,      \
 		   power_W, lane_power_W, lane_most_ratio)                                         \
@@ -180,7 +167,8 @@ static double sustained_ratio(const struct efficiency_params *efficiency)
 static double clock_ratio(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			  enum number_type type)
 {
-	return fmin(1, sustained_ratio(efficiency) * power_ratio(gpu, efficiency->kernels, type));
+	double ratio = sustained_ratio(efficiency) * power_ratio(gpu, efficiency->kernels, type);
+	return fmin(1, ratio) * efficiency_slowest_ratio(efficiency);
 }
 
 static struct kernel_machine machine_of(const struct gpu_params *gpu,
@@ -552,6 +540,10 @@ static double law_of_type_s(const struct gpu_params *gpu,
 			overlapped(product_s(&machine, implicit_product(&work->convolution), 0) /
 					   kernels->convolution_ratio,
 				   bytes_s);
+		/* cuDNN clears a workspace and adds parts, each in a kernel (kernels.md) */
+		const struct kernel_convolution *c = &work->convolution;
+		if (c->part == CONVOLUTION_FILTER && c->window[0] * c->window[1] > 1)
+			time_s += 2 * (gpu->kernel_floor_s + gpu->kernel_gap_s);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return fmin(time_s, direct_s(gpu, kernels, work, bytes_s));
@@ -562,9 +554,10 @@ static double law_of_type_s(const struct gpu_params *gpu,
 			return fused_attention_s(gpu, efficiency, work, &machine);
 		return overlapped(work->flop / machine.rate_flops / machine.sm_count, bytes_s);
 	default:
-		return work->reduces     ? bytes_s / kernels->reduction_ratio
-		       : work->quantises ? bytes_s / kernels->quantise_ratio
-					 : bytes_s;
+		bytes_s /= work->reduces     ? kernels->reduction_ratio
+			   : work->quantises ? kernels->quantise_ratio
+					     : 1;
+		return work->meets ? overlapped(bytes_s, kernels->meeting_s) : bytes_s;
 	}
 }
 
@@ -594,6 +587,7 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
 	if (work->flop > 0)
 		compute_s = (work->flop + efficiency->half_work_flop) /
-			    (gpu_peak_flops(gpu, work->type) * efficiency->peak_ratio);
+			    (gpu_peak_flops(gpu, work->type) * efficiency->peak_ratio *
+			     efficiency_slowest_ratio(efficiency));
 	return fmax(compute_s, memory_s) + gpu->kernel_floor_s;
 }

@@ -101,6 +101,7 @@ struct kernel_work {
 	enum kernel_form form;
 	enum number_type type;
 	bool reduces;   /* pass: sums over rows or channels */
+	bool meets;     /* pass: its blocks need the sums of all blocks (batch norm in training) */
 	bool quantises; /* pass: from 16 bits to FP8 */
 	bool grouped;   /* product: of the experts of a layer, one for each */
 	bool plain;     /* product: the library has CUTLASS's usual tiles only and never splits k */
@@ -133,7 +134,7 @@ struct kernel_params {
 	double fill_s, load_Bps, split_s, operand_ratio;
 	double attention_fill_s, attention_floor_s, attention_store_s;
 	double token_fill_s, token_floor_s, token_load_Bps;
-	double sustained_ratio, reduction_ratio, power_exponent_count;
+	double sustained_ratio, reduction_ratio, meeting_s, power_exponent_count;
 	double experts_half_ratio, experts_fp8_ratio, experts_block_ratio;
 	double experts_operand_ratio, experts_pass_ratio, experts_kernel_s, experts_step_s;
 	double dequantise_Bps, plain_fill_s, quantise_ratio;
@@ -144,9 +145,16 @@ extern const struct param_table kernel_table;
  * because Winograd convolutions need fewer flops. */
 struct efficiency_params {
 	double peak_ratio, half_work_flop, law_ratio;
+	/* Clock of the slowest of the GPUs that wait for each other, divided by the mean one; 0: 1.
+	 */
+	double slowest_ratio;
 	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
 	bool alone; /* a kernel by itself, as in a benchmark: at the clock of a short load */
 };
+static inline double efficiency_slowest_ratio(const struct efficiency_params *efficiency)
+{
+	return efficiency->slowest_ratio > 0 ? efficiency->slowest_ratio : 1;
+}
 extern const struct param_table efficiency_table;
 extern const struct param_table law_table; /* law_ratio only; read if peak_ratio is 0 */
 

@@ -2,6 +2,19 @@
 /* The constants of the law of kernel times, and fitted efficiencies in place of it. */
 #include "sim/gpu/kernel.h"
 
+const char *number_type_name(enum number_type type)
+{
+	static const char *const names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"};
+	return names[type];
+}
+
+double number_type_B(enum number_type type)
+{
+	/* 16 elements of NVFP4 share a scale of one byte */
+	static const double sizes_B[] = {4, 4, 2, 2, 1, 1, 0.5 + 1.0 / 16};
+	return sizes_B[type];
+}
+
 static const struct param_row kernel_rows[] = {
 	COST_GENERATION(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
 			"part of the fp32 peak that large matrix products reach",
@@ -62,6 +75,13 @@ static const struct param_row kernel_rows[] = {
 		"norms, gradients of biases), divided by that of streaming kernels",
 		"assumption: between the 0.35 and 0.7 of PyTorch's kernels on an H100 "
 		"(docs/calibration.md)"),
+	COST_ASSUMED(
+		struct kernel_params, meeting_s, QUANTITY_TIME, 0, 1e-3, "9 us",
+		"least time of a batch norm's pass in training, in which each block waits for the "
+		"sums of all blocks",
+		"assumption: smallest batch norms of ResNet-50 on an H100 and an H200, 7 us "
+		"forward and "
+		"11 us backward beside their bytes (docs/models/kernels.md)"),
 	COST_GENERATION(struct kernel_params, plain_fill_s, QUANTITY_TIME, 0, 1e-3, "1.4 us",
 			"time in which a tile of vLLM's FP8 products loads its first elements",
 			"assumption: between the generations that were fitted"),

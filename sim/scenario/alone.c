@@ -23,6 +23,7 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 	alone->jobs = job;
 	alone->job_count = 1;
 	job->rank_count = job->simulated_count = 1;
+	job->efficiency = scenario_at_slowest(arena, scenario, job);
 	if (scenario->style == JOBS_PROGRAMS) {
 		if (scenario->params->local == LOCAL_SERVER)
 			job->guests = job->servers;

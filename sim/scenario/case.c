@@ -105,6 +105,8 @@ static const struct param_row case_rows[] = {
 	PARAM_TEXT(
 		struct case_params, guest, "",
 		"guest of each machine in which a job runs; empty means the machine's first guest"),
+	PARAM_WHOLE(struct case_params, slowest_of_count, 0, 1e7, "0",
+		    "number of GPUs whose slowest clock counts; 0 takes the GPUs of the case"),
 	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
 		     "compute time of a job's first rank divided by that of the other ranks"),
 	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",

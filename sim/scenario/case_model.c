@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the neural network of a client or job, and the parameters of its kernel times. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/num.h"
 #include "sim/scenario/case.h"
 
 /* Returns the shipped network of that name; NULL if there is none. */
@@ -92,6 +94,21 @@ const struct efficiency_params *case_kernel_law(struct reader *c, const struct g
 	return law;
 }
 
+const struct efficiency_params *scenario_at_slowest(struct arena *arena,
+						    const struct scenario *scenario,
+						    const struct job_entry *entry)
+{
+	const struct gpu_params *gpu = &scenario->topology.gpus[entry->gpus[0]].params;
+	double n = fmax((double)entry->rank_count, scenario->params->slowest_of_count);
+	double ratio = 1 - gpu->clock_spread_ratio * num_normal_quantile((n - 0.375) / (n + 0.25));
+	if (!entry->efficiency || entry->efficiency->slowest_ratio == ratio)
+		return entry->efficiency;
+	struct efficiency_params *efficiency = ARENA_NEW(arena, struct efficiency_params);
+	*efficiency = *entry->efficiency;
+	efficiency->slowest_ratio = ratio;
+	return efficiency;
+}
+
 /* Returns "fp32, fp16 and bf16". */
 static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 {
@@ -176,4 +193,5 @@ void case_model(struct reader *c, struct job_entry *entry, struct origin origin,
 		check_fp8(c, entry->network);
 	if (!entry->efficiency)
 		entry->efficiency = read_efficiency(c, &gpus[entry->gpus[0]], entry->model);
+	entry->efficiency = scenario_at_slowest(c->arena, c->scenario, entry);
 }

@@ -45,7 +45,8 @@ struct case_params {
 	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
 	double programs_count, stages_count, micro_batches_count;
 	const char *exchange, *guest;
-	double straggler_ratio, epochs_count, images_count, tokens_count, job_steps_count;
+	double straggler_ratio, slowest_of_count, epochs_count, images_count, tokens_count,
+		job_steps_count;
 	int symmetry; /* enum symmetry */
 	int fusing;   /* enum fusing */
 	int local;    /* enum local */
@@ -390,6 +391,11 @@ struct world_outcome {
 };
 /* Returns the guest in which the baseline of a program runs (case.local). */
 size_t scenario_local_guest(const struct scenario *scenario, const struct job_entry *entry);
+/* Returns the job's efficiency at the clock of its slowest GPU, because its GPUs wait for each
+ * other: 1 - spread x (mean of the largest of n normal values), after Blom (1958). */
+const struct efficiency_params *scenario_at_slowest(struct arena *arena,
+						    const struct scenario *scenario,
+						    const struct job_entry *entry);
 /* Returns the scenario of the job's baseline, on one GPU without other jobs. A program gets the
  * local driver and the whole GPU, as if this GPU were in the machine of scenario_local_guest. A
  * data-parallel job gets its first GPU. All other values are shared with `scenario`. */

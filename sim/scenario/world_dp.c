@@ -43,6 +43,7 @@ static double run_solo(struct world *w, struct job *job, const struct job_entry 
 	const char *why = NULL;
 	stack.real_input = false; /* the job simulates the input pipelines itself */
 	solo.rank_count = solo.simulated_count = 1;
+	solo.efficiency = scenario_at_slowest(w->workload.arena, w->scenario, &solo);
 	solo.servers = solo.guests;
 	solo.fraction_ratio = 1;
 	solo.stack = &stack;

@@ -124,6 +124,7 @@ static void take_in(const struct fusion *f, uint32_t index, const uint32_t *wher
 		group->work = sum;
 	}
 	group->wait_s += op->wait_s;
+	group->work.meets |= op->work.meets;
 	group->work.flop += op->kernels * op->work.flop;
 	group->work.bytes_B += op->kernels * op->work.bytes_B - saved_B;
 }

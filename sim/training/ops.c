@@ -224,6 +224,11 @@ static bool sums(const struct builder *b, const struct layer *layer)
 	       (layer->op == LAYER_BIAS && b->pass == PASS_BACKWARD);
 }
 
+static bool meets(const struct builder *b, const struct layer *layer)
+{
+	return layer->op == LAYER_BATCH_NORM && !b->stack->forward_only;
+}
+
 /* Returns true if inference does not compute the layer: there is no dropout, and for inference
  * engines batch norm with fixed statistics is part of the weights before it (TensorRT, developer
  * guide; torch.compile's freezing; ONNX Runtime, conv_bn_fusion.cc). */
@@ -290,6 +295,7 @@ static void forward_layer(struct builder *b)
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
 	b->ops.items[*output].wait_s = norm_wait_s(b, layer);
 	b->ops.items[*output].work.reduces = sums(b, layer);
+	b->ops.items[*output].work.meets = meets(b, layer);
 	b->ops.items[*output].pointwise = is_pointwise(b, layer);
 	if (layer_has(layer->op, PRODUCT))
 		*output = convolution_forward(b, layer, *output);
@@ -446,6 +452,7 @@ static void backward_layer(struct builder *b)
 			     backward_B(b, layer), &gradient, 1);
 	b->ops.items[op].wait_s = norm_wait_s(b, layer);
 	b->ops.items[op].work.reduces = sums(b, layer);
+	b->ops.items[op].work.meets = meets(b, layer);
 	/* A bias's gradient is a sum over its layer's output. */
 	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
 		builder_elementwise(b, op, builder_B(b, layer->output_count));

@@ -350,6 +350,51 @@ static void attention_and_passes_take_flop_and_bytes(void)
 	CHECK_NEAR(duration_s(&pass), 1e-3, 1e-12);
 }
 
+/* 8 MB take 10 us at 0.8 TB/s. Meeting takes 10 us, too, so both overlap to 2^(1/4) x 10 us. A
+ * large batch norm hides its meeting. */
+static void batch_norms_take_at_least_the_time_to_meet(void)
+{
+	struct kernel_params constants = half;
+	constants.meeting_s = 10e-6;
+	const struct efficiency_params law = {.law_ratio = 1, .kernels = &constants};
+	struct gpu_params gpu = gpu_of(10);
+	struct kernel_work norm = {.form = KERNEL_PASS, .bytes_B = 8e6, .meets = true};
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &norm), 11.892e-6, 1e-4);
+	norm.meets = false;
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &norm), 10e-6, 1e-12);
+	norm = (struct kernel_work){.form = KERNEL_PASS, .bytes_B = 800e6, .meets = true};
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &norm), 1e-3, 1e-6);
+}
+
+/* The gradient of a filter of 3 x 3 has two more kernels of 2 us and their gaps of 1 us. */
+static void filter_gradients_of_windows_clear_and_add_their_parts(void)
+{
+	struct gpu_params plain = gpu_of(10), gpu = plain;
+	gpu.kernel_floor_s = 2e-6;
+	gpu.kernel_gap_s = 1e-6;
+	for (size_t window = 1; window <= 3; window += 2) {
+		struct kernel_work work = convolution_of(window, NUMBER_FP16);
+		work.convolution.part = CONVOLUTION_FILTER;
+		double more_s = kernel_duration_s(&gpu, &by_law, &work) -
+				kernel_duration_s(&plain, &by_law, &work);
+		CHECK_NEAR(more_s, window == 1 ? 2e-6 : 8e-6, 1e-6);
+	}
+}
+
+/* At 0.8 of its clock a GPU takes 1 / 0.8 of the time for arithmetic, by the law and with fitted
+ * numbers. Bytes take as long as before. */
+static void slowest_clock_stretches_arithmetic_only(void)
+{
+	struct gpu_params gpu = gpu_of(10);
+	struct efficiency_params slow = by_law, fitted = {.peak_ratio = 0.5};
+	const struct kernel_work attention = {.flop = 4e9, .form = KERNEL_ATTENTION};
+	const struct kernel_work pass = {.form = KERNEL_PASS, .bytes_B = 800e6};
+	slow.slowest_ratio = fitted.slowest_ratio = 0.8;
+	CHECK_NEAR(kernel_duration_s(&gpu, &slow, &attention), 1.6e-3 / 0.8, 1e-9);
+	CHECK_NEAR(kernel_duration_s(&gpu, &fitted, &attention), 0.8e-3 / 0.8, 1e-9);
+	CHECK_NEAR(kernel_duration_s(&gpu, &slow, &pass), 1e-3, 1e-9);
+}
+
 /* A larger k is never faster, and more SMs are never slower. */
 static void time_rises_with_work_and_falls_with_sms(void)
 {
@@ -481,6 +526,9 @@ int main(void)
 		TEST(missing_number_types_fall_back_to_wider_ones),
 		TEST(tf32_is_used_only_where_it_is_faster),
 		TEST(attention_and_passes_take_flop_and_bytes),
+		TEST(batch_norms_take_at_least_the_time_to_meet),
+		TEST(filter_gradients_of_windows_clear_and_add_their_parts),
+		TEST(slowest_clock_stretches_arithmetic_only),
 		TEST(time_rises_with_work_and_falls_with_sms),
 		TEST(cores_of_kepler_need_35_percent_more_time),
 		TEST(fitted_efficiency_replaces_the_law),
