@@ -291,29 +291,30 @@ static void add_links(struct generating *g, const struct link_class *class)
 	}
 }
 
-/* Adds that the adapter at an end of a network's link is not used, and for the first port that no
- * other adapter of its machine is. */
-static void add_adapter(struct generating *g, const struct link_entry *link, bool again)
+/* Adds that the adapters of the first and the last port of a class are not used, because rings may
+ * avoid one better than the other, and that all others of each machine are not. */
+static void add_adapters(struct generating *g, const struct link_class *class)
 {
 	const struct topology *t = &g->scenario->topology;
-	const char *node = adapter_of(t, link);
-	if (!node || g->measured & MEASURED_TRANSFER)
-		return;
-	const char *also = topology_alias(t, node);
+	const char *first = adapter_of(t, class->links.items[0]), *node = first;
 	const char *check = "NCCL_DEBUG=INFO must list it; check NCCL_IB_HCA and ibstat";
-	add(g,
-	    arena_printf(g->arena, "adapter %s%s%s%s is not used", node, also ? " (" : "",
-			 also ? also : "", also ? ")" : ""),
-	    arena_printf(g->arena, "case.fail=%s", node), check);
-	add_again(g, again);
-	if (again)
-		return;
-	add(g,
-	    arena_printf(g->arena, "only adapter %s of each machine is used",
-			 without_machine(node)),
-	    arena_printf(g->arena, "case.adapters=%s", without_machine(node)),
-	    "NCCL_DEBUG=INFO must list all adapters (NET/IB: Using [0].. [1]..); check "
-	    "NCCL_IB_HCA and ibstat");
+	while (node) {
+		const char *also = topology_alias(t, node);
+		add(g,
+		    arena_printf(g->arena, "adapter %s%s%s%s is not used", node, also ? " (" : "",
+				 also ? also : "", also ? ")" : ""),
+		    arena_printf(g->arena, "case.fail=%s", node), check);
+		add_again(g, node != first);
+		const char *last = adapter_of(t, class->links.items[class->links.count - 1]);
+		node = node == first && last != first ? last : NULL;
+	}
+	if (first)
+		add(g,
+		    arena_printf(g->arena, "only adapter %s of each machine is used",
+				 without_machine(first)),
+		    arena_printf(g->arena, "case.adapters=%s", without_machine(first)),
+		    "NCCL_DEBUG=INFO must list all adapters after 'NET/IB : Using'; check "
+		    "NCCL_IB_HCA and ibstat");
 }
 
 /* Returns the bytes that a switch of the network carries; 0: it has no links of the network. */
@@ -405,11 +406,8 @@ struct suspect *suspects_of(struct arena *arena, const struct scenario *scenario
 	for (size_t i = 0; i < g.classes.count; i++) {
 		const struct link_class *class = &g.classes.items[i];
 		add_links(&g, class);
-		if (!(class->place & PLACE_PORT))
-			continue;
-		add_adapter(&g, class->links.items[0], false);
-		if (class->links.count > 1)
-			add_adapter(&g, class->links.items[class->links.count - 1], true);
+		if (class->place & PLACE_PORT && !(measured & MEASURED_TRANSFER))
+			add_adapters(&g, class);
 	}
 	if (!(measured & MEASURED_TRANSFER)) {
 		add_switches(&g);

@@ -6,20 +6,20 @@
 
 #include "sim/base/arena.h"
 #include "sim/scenario/system.h"
-#include "sim/transport/rdma.h"
 #include "sim/transport/tcp.h"
 
-/* The first half of the messages is the warm-up, in which TCP opens its window. iperf3 writes blocks
- * of 128 KiB; larger ones give the same goodput with fewer events. */
-enum { MESSAGES = 256, ROUND_TRIPS = 8 };
-static const double BLOCK_B = 4194304;
+/* The first half of the messages is the warm-up, in which TCP opens its window. DEPTH of them are on
+ * their way, as with perftest's --tx-depth. iperf3 writes blocks of 128 KiB; larger ones give the
+ * same goodput with fewer events. */
+enum { MESSAGES = 4096, DEPTH = 128, ROUND_TRIPS = 8 };
+static const double BLOCK_B = 1048576;
 
 struct transferring {
 	struct system system;
 	const struct transfer *transfer;
 	struct connection *connection;
 	double size_B; /* of a message */
-	size_t delivered_count;
+	size_t sent_count, delivered_count;
 	int64_t begin_ps, end_ps; /* begin: of the messages that count */
 };
 
@@ -68,8 +68,8 @@ static void delivered(void *ctx, uint64_t from)
 	t->end_ps = engine_now_ps(t->system.engine);
 	if (++t->delivered_count == half)
 		t->begin_ps = t->end_ps;
-	if (answers && t->delivered_count < 2 * half)
-		send(t, !from);
+	if (t->sent_count < 2 * half)
+		send(t, answers ? !from : (int)from);
 }
 
 static void send(struct transferring *t, int from)
@@ -78,6 +78,7 @@ static void send(struct transferring *t, int from)
 					.delivered = delivered,
 					.ctx = t,
 					.arg = (uint64_t)from};
+	t->sent_count++;
 	connection_send(t->connection, from, &message);
 }
 
@@ -85,7 +86,7 @@ static void opened(void *ctx, uint64_t arg)
 {
 	struct transferring *t = ctx;
 	bool answers = t->transfer->kind == TRANSFER_ROUND_TRIP;
-	for (size_t i = 0; i < (answers ? 1 : MESSAGES); i++)
+	for (size_t i = 0; i < (answers ? 1 : DEPTH); i++)
 		send(t, t->transfer->back);
 }
 
@@ -107,8 +108,6 @@ static void connect(struct transferring *t, const struct scenario *scenario, uin
 	memcpy(params, job->transport_params, job->transport->table->size);
 	if (tcp && t->transfer->streams_count > 0)
 		((struct tcp_params *)params)->streams_count = t->transfer->streams_count;
-	if (job->transport == &transport_rdma) /* perftest needs no rendezvous */
-		((struct rdma_params *)params)->eager_B = INFINITY;
 	t->size_B = tcp && t->transfer->kind == TRANSFER_MESSAGES
 			    ? fmax(t->transfer->size_B, BLOCK_B)
 			    : t->transfer->size_B;

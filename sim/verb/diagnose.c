@@ -19,6 +19,8 @@
 enum { SHOWN_MOST = 8, HEADLINES_MOST = 8 };
 /* Suspects with less probability are ruled out. */
 static const double shown_least = 0.01;
+/* Rates of smaller messages over RDMA show how fast a core and an adapter post them, not the path. */
+static const double small_B = 16384;
 
 /* ---- what was measured ---- */
 
@@ -105,7 +107,8 @@ static void add_messages(struct measurements *m, const struct import_point *poin
 {
 	struct arena *arena = m->command->arena;
 	bool latency = strstr(point->words, "what=latency");
-	if (!latency && !strstr(point->words, tcp ? "what=stream" : "what=rate"))
+	bool small = !tcp && !latency && number_of(point, "size_B") < small_B;
+	if (small || (!latency && !strstr(point->words, tcp ? "what=stream" : "what=rate")))
 		return;
 	struct transfer transfer = {.kind = latency ? TRANSFER_ROUND_TRIP : TRANSFER_MESSAGES,
 				    .size_B = number_of(point, "size_B"),
@@ -265,22 +268,28 @@ static const char *headline(struct arena *arena, const struct diagnosis *d, size
 			    value_words(arena, d, point, measured_s), percent);
 }
 
-/* Returns a sentence for each curve, the last of which is that of the largest job: about its largest
- * size, or if it has only one size, about its slowest point. */
+/* Returns the point of a curve, given its last one, that stands for it: its largest size, or if all
+ * have one size, the slowest compared with its prediction. */
+static size_t largest_of(const struct diagnosis *d, size_t last)
+{
+	size_t best = last;
+	for (size_t i = last; i-- > 0 && d->curve[i] == d->curve[last];)
+		if (d->size_B[i] >= d->size_B[last] &&
+		    d->rows[i]->measured / d->expected_s[i].value >
+			    d->rows[best]->measured / d->expected_s[best].value)
+			best = i;
+	return best;
+}
+
+/* Returns a sentence for each curve, the first of which is that of the largest job. */
 static const char *headlines(struct arena *arena, const struct diagnosis *d)
 {
 	const char *text = "";
 	size_t shown = 0;
 	for (size_t i = d->count; i-- > 0 && shown < HEADLINES_MOST;) {
-		size_t best = i;
 		if (i + 1 < d->count && d->curve[i] == d->curve[i + 1])
 			continue;
-		for (size_t k = i; k-- > 0 && d->curve[k] == d->curve[i];)
-			if (d->size_B[k] >= d->size_B[i] &&
-			    d->rows[k]->measured / d->expected_s[k].value >
-				    d->rows[best]->measured / d->expected_s[best].value)
-				best = k;
-		text = arena_printf(arena, "%s%s", text, headline(arena, d, best));
+		text = arena_printf(arena, "%s%s", text, headline(arena, d, largest_of(d, i)));
 		shown++;
 	}
 	return text;
@@ -306,7 +315,8 @@ static const char *range_words(struct arena *arena, const struct size_range *ran
 /* Returns the sentence that judges the log. It agrees with the counts of the ranges. */
 static const char *verdict_of(struct arena *arena, const struct diagnosis *d)
 {
-	const char *first = d->suspects[0].what;
+	bool step = d->measured == MEASURED_STEP;
+	const char *first = d->suspects[0].what, *log = step ? "step" : "log";
 	double percent = 100 * fabs((d->ratio < 1 ? 1 / d->ratio : d->ratio) - 1);
 	size_t outside = 0;
 	for (size_t i = 0; i < DIAGNOSE_RANGES; i++)
@@ -314,21 +324,27 @@ static const char *verdict_of(struct arena *arena, const struct diagnosis *d)
 	if (d->faster)
 		return arena_printf(
 			arena,
-			"no suspect: the log is faster than predicted by %.0f %%, and no fault "
-			"makes a collective faster (the prediction is pessimistic, or --topology "
-			"and --exchange describe another system)",
-			percent);
+			"no suspect: the %s is faster than predicted by %.0f %%, and no fault "
+			"makes it faster (the prediction is pessimistic, or the options describe "
+			"another system)",
+			log, percent);
 	if (*d->suspects[0].setting)
 		return d->explained ? arena_printf(arena, "first suspect: %s", first)
-				    : "none of the simulated faults explains the log well";
+				    : arena_printf(arena,
+						   "none of the simulated faults explains the %s "
+						   "well; the nearest one: %s",
+						   log, first);
+	if (outside == 0 && step)
+		return "no suspect: the step time is inside the 90 % interval of the prediction "
+		       "(if it should be shorter, the faults below are the most likely ones)";
 	if (outside == 0)
 		return d->explained ? "no suspect: the log agrees with the prediction"
 				    : "no suspect, but the shape of the curve differs from the "
 				      "prediction";
 	return arena_printf(arena,
-			    "no suspect: the log is %s than predicted by %.0f %%, but an error of "
+			    "no suspect: the %s is %s than predicted by %.0f %%, but an error of "
 			    "the prediction explains that better than each simulated fault",
-			    d->ratio < 1 ? "faster" : "slower", percent);
+			    log, d->ratio < 1 ? "faster" : "slower", percent);
 }
 
 static const char *title_of(const struct command *command, const struct diagnosis *d)
@@ -363,23 +379,10 @@ static const char *ruled_out(struct arena *arena, const struct diagnosis *d,
 			    value_words(arena, d, worst, d->rows[worst]->measured));
 }
 
-/* Returns the index of the point whose predictions the table shows: the last one, or of several
- * points of one size that which deviates most. */
-static size_t shown_point(const struct diagnosis *d)
-{
-	size_t best = d->count - 1;
-	for (size_t i = d->count - 1; i-- > 0;)
-		if (d->size_B[i] >= d->size_B[best] &&
-		    d->rows[i]->measured / d->expected_s[i].value >
-			    d->rows[best]->measured / d->expected_s[best].value)
-			best = i;
-	return best;
-}
-
 static const struct result_table *table_of(const struct command *command, const struct diagnosis *d)
 {
 	struct arena *arena = command->arena;
-	size_t point = shown_point(d);
+	size_t point = largest_of(d, d->count - 1);
 	bool rates = has_rates(d, point);
 	const struct result_column columns[] = {
 		{.name = "suspect", .text = true},
