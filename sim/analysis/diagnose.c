@@ -17,8 +17,8 @@
  * errors are correlated by 1/e. prior: probability of no fault before the measurement. */
 static const double half_interval = 1.645, common_share = 0.9, apart_ratio = 32, prior = 0.9;
 
-/* The noise of each size by what is known of the machine. The numbers are the scatter of the errors of
- * fit rows around a straight line over the size, in logarithms (docs/diagnose.md). */
+/* The noise of each size by what is known of the machine. The numbers are the scatter of the errors
+ * of fit rows around a straight line over the size, in logarithms (docs/diagnose.md). */
 struct known_noise {
 	double ratio;
 	const char *why; /* completes "noise of each size: 5 %, because ..." */
@@ -53,7 +53,7 @@ struct diagnosing {
 	const struct diagnose_request *request;
 	struct diagnosis *d;
 	const struct transfer **transfers; /* by point */
-	double *root; /* Cholesky factor of the errors' covariance */
+	double *root;                      /* Cholesky factor of the errors' covariance */
 };
 
 static const struct known_noise *noise_of(const struct diagnosis *d,
@@ -62,9 +62,8 @@ static const struct known_noise *noise_of(const struct diagnosis *d,
 	enum distance distance = scenario->distances[PART_OWN];
 	if (d->measured != MEASURED_COLLECTIVE)
 		return d->measured == MEASURED_STEP ? &step_noise : &transfer_noise;
-	return distance == DISTANCE_SAME_SYSTEM && scenario->params->profile[0]
-		       ? &own_fit
-		       : &noises[distance];
+	return distance == DISTANCE_SAME_SYSTEM && scenario->params->profile[0] ? &own_fit
+										: &noises[distance];
 }
 
 /* ---- predictions of cases ---- */
@@ -87,8 +86,8 @@ static bool predict_healthy(struct diagnosing *w, const struct reported *step,
 	return true;
 }
 
-/* Returns the points with each suspect: the settings of the row, then those of the suspect, the last
- * of which is repeated until all points have equally many. */
+/* Returns the points with each suspect: the settings of the row, then those of the suspect, the
+ * last of which is repeated until all points have equally many. */
 static struct sweep_list faults_of(struct diagnosing *w)
 {
 	struct diagnosis *d = w->d;
@@ -203,8 +202,7 @@ static void transfer_with(void *ctx, size_t index)
 		time_s = t->drawn_s[index];
 	} else {
 		const struct suspect *suspect = &d->suspects[1 + index - t->draw_count];
-		request = request_with(arena, &request, own,
-				       suspect_settings(arena, suspect, own));
+		request = request_with(arena, &request, own, suspect_settings(arena, suspect, own));
 		time_s = suspect->time_s;
 	}
 	transfer_all(t->w, arena, case_read(arena, diag_new(arena), &request), NULL, time_s);
@@ -362,13 +360,20 @@ double diagnosis_rate(const struct diagnosis *d, size_t point, double time_s)
 	return d->size_B[point] * d->bus_ratio[point] / time_s;
 }
 
-/* Sizes with up to twice the shortest time depend on latency, and those with 70 % of the highest
- * bandwidth on bandwidth. */
-static size_t range_of(const struct diagnosis *d, size_t i, double least_s, double most_Bps)
+/* Sizes with up to twice the shortest time of their curve depend on latency, and those with 70 % of
+ * its highest bandwidth on bandwidth. If all points have one size, they are large. */
+static size_t range_of(const struct diagnosis *d, size_t i)
 {
-	double time_s = d->expected_s[i].value;
-	bool sizes = d->size_B[0] < d->size_B[d->count - 1]; /* otherwise all points are large */
-	return sizes && time_s <= 2 * least_s                    ? 0
+	double time_s = d->expected_s[i].value, least_s = time_s, most_Bps = 0;
+	bool sizes = false;
+	for (size_t k = 0; k < d->count; k++) {
+		sizes = sizes || d->size_B[k] > d->size_B[0];
+		if (d->curve[k] != d->curve[i])
+			continue;
+		least_s = fmin(least_s, d->expected_s[k].value);
+		most_Bps = fmax(most_Bps, diagnosis_rate(d, k, d->expected_s[k].value));
+	}
+	return sizes && time_s <= 2 * least_s                   ? 0
 	       : diagnosis_rate(d, i, time_s) >= 0.7 * most_Bps ? 2
 								: 1;
 }
@@ -377,18 +382,14 @@ static void judge_ranges(struct diagnosing *w)
 {
 	static const char *const names[DIAGNOSE_RANGES] = {"small", "middle", "large"};
 	struct diagnosis *d = w->d;
-	double *ratios = ARENA_ARRAY(w->arena, d->count, double), least_s = INFINITY, most_Bps = 0;
-	for (size_t i = 0; i < d->count; i++) {
-		least_s = fmin(least_s, d->expected_s[i].value);
-		most_Bps = fmax(most_Bps, diagnosis_rate(d, i, d->expected_s[i].value));
-	}
+	double *ratios = ARENA_ARRAY(w->arena, d->count, double);
 	for (size_t k = 0; k < DIAGNOSE_RANGES; k++) {
 		struct size_range *range = &d->ranges[k];
 		*range = (struct size_range){.name = names[k], .from_B = INFINITY, .ratio = NAN};
 		for (size_t i = 0; i < d->count; i++) {
 			const struct estimate *e = &d->expected_s[i];
 			double measured = d->rows[i]->measured;
-			if (range_of(d, i, least_s, most_Bps) != k)
+			if (range_of(d, i) != k)
 				continue;
 			ratios[range->count++] = measured / e->value;
 			range->from_B = fmin(range->from_B, d->size_B[i]);
@@ -425,7 +426,8 @@ static void judge_curve(struct diagnosing *w)
 	d->faster = (fastest < 0 && slowest == 0) || (most <= 1 && d->ratio < 1 - d->noise_ratio);
 }
 
-/* Returns true if the rows differ only in their size: not in the group, the collective or the GPUs. */
+/* Returns true if the rows differ only in their size: not in the group, the collective or the GPUs.
+ */
 static bool same_curve(const struct dataset_row *a, const struct dataset_row *b)
 {
 	static const char size[] = "case.collective_size=";
@@ -446,8 +448,7 @@ static void take_rows(struct diagnosing *w)
 	size_t limit = w->request->transfers ? DIAGNOSE_TRANSFERS_MOST : DIAGNOSE_POINTS_MOST;
 	for (size_t i = 1; i < count; i++)
 		curves += !same_curve(&dataset->rows[i - 1], &dataset->rows[i]);
-	const struct dataset_row **rows =
-		ARENA_ARRAY(w->arena, limit, const struct dataset_row *);
+	const struct dataset_row **rows = ARENA_ARRAY(w->arena, limit, const struct dataset_row *);
 	w->transfers = ARENA_ARRAY(w->arena, limit, const struct transfer *);
 	d->curve = ARENA_ARRAY(w->arena, limit, size_t);
 	size_t most = curves < limit / 2 ? limit / curves : 2;
@@ -491,9 +492,9 @@ static const struct scenario *read_row(struct diagnosing *w, struct diag *diag, 
 	size_t ranks = scenario->jobs[0].rank_count;
 	d->size_B[i] = scenario->collective_size_B;
 	d->bus_ratio[i] = collective_bus_ratio(scenario->collective, ranks);
-	d->labels[i] = arena_printf(
-		w->arena, "%s of %s on %zu GPUs", collective_kind_at(scenario->collective)->name,
-		quantity_format(w->arena, QUANTITY_BYTES, d->size_B[i]), ranks);
+	d->labels[i] = arena_printf(w->arena, "%s of %s on %zu GPUs",
+				    collective_kind_at(scenario->collective)->name,
+				    quantity_format(w->arena, QUANTITY_BYTES, d->size_B[i]), ranks);
 	return scenario;
 }
 

@@ -43,15 +43,15 @@ struct diagnosis {
 	size_t suspect_count;     /* first suspects of classes */
 	size_t hidden_count;      /* faults that these sizes cannot show */
 	size_t simulated_count;
-	bool explained;     /* the first one agrees with the curve within the errors */
-	double noise_ratio; /* standard deviation that each size has for itself */
+	bool explained;        /* the first one agrees with the curve within the errors */
+	double noise_ratio;    /* standard deviation that each size has for itself */
 	const char *noise_why; /* why it has this value, after "because"; NULL: it was given */
-	double ratio; /* median of measured / predicted time over all points */
-	bool faster;  /* the log is faster than the prediction, which no fault explains */
+	double ratio;          /* median of measured / predicted time over all points */
+	bool faster;           /* the log is faster than the prediction, which no fault explains */
 };
 
 struct diagnose_request {
-	struct analysis_input input; /* the settings of rows are added to its case */
+	struct analysis_input input;   /* the settings of rows are added to its case */
 	const struct dataset *dataset; /* a row's `group` is its curve */
 	enum measured measured;
 	const struct transfer *transfers; /* by row of the dataset; NULL: not of one path */

@@ -11,7 +11,7 @@
 #include "sim/fabric/link_kinds.h"
 
 /* Where a link is, one bit each. */
-enum place {
+enum link_place {
 	PLACE_NVLINK = 1,
 	PLACE_PCIE = 2, /* slots of GPUs, and links of PCIe switches */
 	PLACE_SLOT = 4, /* PCIe slots of adapters */
@@ -32,8 +32,8 @@ static const struct {
 	const char *what, *settings, *check;
 	double factor; /* of the parameters that `settings` names; 0: these are settings */
 } settings[] = {
-#define SETTING(measured, what, settings, check)      {measured, what, settings, check, 0},
-#define SCALED(measured, what, paths, factor, check)  {measured, what, paths, check, factor},
+#define SETTING(measured, what, settings, check)     {measured, what, settings, check, 0},
+#define SCALED(measured, what, paths, factor, check) {measured, what, paths, check, factor},
 #define LINKS(measured, place, extent, factor, what, check)
 #include "sim/analysis/suspects.def"
 #undef SETTING
@@ -49,7 +49,7 @@ static const struct {
 } link_faults[] = {
 #define SETTING(measured, what, settings, check)
 #define SCALED(measured, what, paths, factor, check)
-#define LINKS(measured, places, extent, factor, what, check) \
+#define LINKS(measured, places, extent, factor, what, check)                                       \
 	{measured, places, extent, factor, what, check},
 #include "sim/analysis/suspects.def"
 #undef SETTING
@@ -182,8 +182,8 @@ static void classify_link(struct generating *g, const struct link_entry *link, d
 			class = &g->classes.items[i];
 	if (!class) {
 		class = VEC_PUSH(g->arena, &g->classes);
-		*class = (struct link_class){
-			.key = key, .place = place_of(&g->scenario->topology, link)};
+		*class = (struct link_class){.key = key,
+					     .place = place_of(&g->scenario->topology, link)};
 	}
 	*VEC_PUSH(g->arena, &class->links) = link;
 }
@@ -219,8 +219,9 @@ static const char *cables_of(struct generating *g, const struct link_class *clas
 		if (g->classes.items[i].place & PLACE_PORT) {
 			double cables = trunk_Bps[0] /
 					g->classes.items[i].links.items[0]->traits.capacity_Bps[0];
-			return arena_printf(g->arena, " use %.3g of %.3g equal cables:",
-					    factor * cables, cables);
+			return arena_printf(g->arena,
+					    " use %.3g of %.3g equal cables:", factor * cables,
+					    cables);
 		}
 	return "";
 }
@@ -240,9 +241,8 @@ static void add_one(struct generating *g, const struct link_class *class, size_t
 		add(g,
 		    arena_printf(g->arena, "%s %s", name_of(g->arena, class, link),
 				 link_faults[fault].what),
-		    factor > 0
-			    ? arena_printf(g->arena, "case.degrade=%s=%g", link->name, factor)
-			    : arena_printf(g->arena, "case.fail=%s", link->name),
+		    factor > 0 ? arena_printf(g->arena, "case.degrade=%s=%g", link->name, factor)
+			       : arena_printf(g->arena, "case.fail=%s", link->name),
 		    check ? check : check_of(class->place));
 		add_again(g, last && i > 0);
 	}
@@ -292,7 +292,7 @@ static void add_links(struct generating *g, const struct link_class *class)
 }
 
 /* Adds that the adapters of the first and the last port of a class are not used, because rings may
- * avoid one better than the other, and that all others of each machine are not. */
+ * avoid one better than the other. Adds also that each machine uses only one adapter. */
 static void add_adapters(struct generating *g, const struct link_class *class)
 {
 	const struct topology *t = &g->scenario->topology;
@@ -377,9 +377,9 @@ static const char *scaled(struct generating *g, const char *paths, double factor
 			if (param->row->kind != PARAM_KIND_NUMBER || !(param->value > 0) ||
 			    !paths_match(path, param->path))
 				continue;
-			char *value = arena_strdup(
-				g->arena,
-				cfg_param_text(g->arena, param, knob_scaled(param, factor)));
+			char *value =
+				arena_strdup(g->arena, cfg_param_text(g->arena, param,
+								      knob_scaled(param, factor)));
 			char *blank = strchr(value, ' ');
 			if (blank)
 				memmove(blank, blank + 1, strlen(blank));
@@ -395,10 +395,8 @@ struct suspect *suspects_of(struct arena *arena, const struct scenario *scenario
 			    enum measured measured, const double *carried_B, size_t *count)
 {
 	const struct topology *t = &scenario->topology;
-	struct generating g = {.arena = arena,
-			       .scenario = scenario,
-			       .measured = measured,
-			       .carried_B = carried_B};
+	struct generating g = {
+		.arena = arena, .scenario = scenario, .measured = measured, .carried_B = carried_B};
 	add(&g, "no fault", "", "");
 	for (size_t i = 0; i < t->link_count; i++)
 		if (carried_B[i] > 0)
@@ -414,9 +412,9 @@ struct suspect *suspects_of(struct arena *arena, const struct scenario *scenario
 		add_gpu(&g);
 	}
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-		const char *setting = settings[i].factor > 0 ? scaled(&g, settings[i].settings,
-								      settings[i].factor)
-							     : settings[i].settings;
+		const char *setting = settings[i].factor > 0
+					      ? scaled(&g, settings[i].settings, settings[i].factor)
+					      : settings[i].settings;
 		if (settings[i].measured & measured && setting)
 			add(&g, settings[i].what, setting, settings[i].check);
 	}

@@ -5,7 +5,7 @@
 
 #include "sim/scenario/scenario.h"
 
-/* What was measured, one bit each. */
+/* Kinds of measurements, one bit each. */
 enum measured {
 	MEASURED_COLLECTIVE = 1,
 	MEASURED_STEP = 2,
@@ -21,12 +21,12 @@ struct suspect {
 	const char *what, *check; /* "link n0.nv0 at half its rate", and what to check next */
 	/* The case's settings, "case.degrade=n0.nv0=0.5"; blanks separate several. "": no fault */
 	const char *setting;
-	double *time_s;       /* predicted, by point; NaN: the case does not run */
-	double distance;      /* squared, of the measured curve, in units of the errors */
-	double probability;   /* that of its class, if it is the first of it; otherwise 0 */
-	size_t alike_count;   /* further suspects with the same curve */
-	const char *alike;    /* their `what`, separated by "; " */
-	bool again;           /* the same fault as the suspect before, at another place */
+	double *time_s;     /* predicted, by point; NaN: the case does not run */
+	double distance;    /* squared, of the measured curve, in units of the errors */
+	double probability; /* that of its class, if it is the first of it; otherwise 0 */
+	size_t alike_count; /* further suspects with the same curve */
+	const char *alike;  /* their `what`, separated by "; " */
+	bool again;         /* the same fault as the suspect before, at another place */
 };
 
 /* Returns "no fault", then the suspects. Only links over which bytes were carried are suspects.

@@ -8,9 +8,9 @@
 #include "sim/scenario/system.h"
 #include "sim/transport/tcp.h"
 
-/* The first half of the messages is the warm-up, in which TCP opens its window. DEPTH of them are on
- * their way, as with perftest's --tx-depth. iperf3 writes blocks of 128 KiB; larger ones give the
- * same goodput with fewer events. */
+/* The first half of the messages is the warm-up, in which TCP opens its window. DEPTH of them are
+ * on their way, as with perftest's --tx-depth. iperf3 writes blocks of 128 KiB; larger ones give
+ * the same goodput with fewer events. */
 enum { MESSAGES = 4096, DEPTH = 128, ROUND_TRIPS = 8 };
 static const double BLOCK_B = 1048576;
 
@@ -74,10 +74,8 @@ static void delivered(void *ctx, uint64_t from)
 
 static void send(struct transferring *t, int from)
 {
-	const struct message message = {.size_B = t->size_B,
-					.delivered = delivered,
-					.ctx = t,
-					.arg = (uint64_t)from};
+	const struct message message = {
+		.size_B = t->size_B, .delivered = delivered, .ctx = t, .arg = (uint64_t)from};
 	t->sent_count++;
 	connection_send(t->connection, from, &message);
 }
@@ -143,7 +141,7 @@ double transfer_run(struct arena *arena, const struct scenario *scenario,
 		connect(t, scenario, seed);
 	else
 		copy(t, scenario);
-	size_t count = !messages                                ? 1
+	size_t count = !messages                               ? 1
 		       : transfer->kind == TRANSFER_ROUND_TRIP ? 2 * ROUND_TRIPS
 							       : MESSAGES;
 	engine_run(t->system.engine);

@@ -19,7 +19,8 @@
 enum { SHOWN_MOST = 8, HEADLINES_MOST = 8 };
 /* Suspects with less probability are ruled out. */
 static const double shown_least = 0.01;
-/* Rates of smaller messages over RDMA show how fast a core and an adapter post them, not the path. */
+/* Rates of smaller messages over RDMA show how fast a core and an adapter post them, not the path.
+ */
 static const double small_B = 16384;
 
 /* ---- what was measured ---- */
@@ -92,10 +93,10 @@ static void add_copies(struct measurements *m, const struct import_point *point)
 				transfer.from = column + (column >= row);
 				transfer.to = row;
 			}
-			const char *which =
-				kind == TRANSFER_PEER ? arena_printf(arena, "%zu and %zu",
-								     transfer.from, transfer.to)
-						      : arena_printf(arena, "%zu", i);
+			const char *which = kind == TRANSFER_PEER
+						    ? arena_printf(arena, "%zu and %zu",
+								   transfer.from, transfer.to)
+						    : arena_printf(arena, "%zu", i);
 			add_transfer(m, transfer, kinds[kind].words,
 				     arena_printf(arena, "copy %s %s", kinds[kind].text, which),
 				     size_B / point->samples.items[i]);
@@ -121,9 +122,8 @@ static void add_messages(struct measurements *m, const struct import_point *poin
 	double halves = strstr(point->words, "verb=read") ? 2 : 1;
 	const char *size = quantity_format(arena, QUANTITY_BYTES, transfer.size_B);
 	add_transfer(m, transfer, point->words,
-		     tcp       ? arena_printf(arena, "%.0f TCP streams%s",
-					      fmax(transfer.streams_count, 1),
-					      transfer.back ? " back" : "")
+		     tcp ? arena_printf(arena, "TCP%s, streams: %.0f", transfer.back ? " back" : "",
+					fmax(transfer.streams_count, 1))
 		     : latency ? arena_printf(arena, "latency of %s over RDMA", size)
 			       : arena_printf(arena, "messages of %s over RDMA", size),
 		     latency ? middle / halves : transfer.size_B / middle);
@@ -147,8 +147,7 @@ static void set_transfers(struct measurements *m)
 		settings[count++] = (struct setting){
 			tcp ? "case.transport=tcp" : "case.transport=rdma", {"the log", 0}};
 	if (server)
-		settings[count++] =
-			(struct setting){"case.runtime=synchronous", {"the log", 0}};
+		settings[count++] = (struct setting){"case.runtime=synchronous", {"the log", 0}};
 	for (size_t i = 0; i < command->setting_count; i++)
 		settings[count++] = command->settings[i];
 	for (size_t i = 0; i < m->rows.count; i++) {
@@ -299,7 +298,8 @@ static const char *range_words(struct arena *arena, const struct size_range *ran
 {
 	const char *from = quantity_format(arena, QUANTITY_BYTES, range->from_B);
 	const char *to = quantity_format(arena, QUANTITY_BYTES, range->to_B);
-	const char *sizes = strcmp(from, to) == 0 ? from : arena_printf(arena, "%s to %s", from, to);
+	const char *sizes =
+		strcmp(from, to) == 0 ? from : arena_printf(arena, "%s to %s", from, to);
 	double times = range->ratio < 1 ? 1 / range->ratio : range->ratio;
 	return arena_printf(arena,
 			    "%s sizes (%s): %s; %.2f times the predicted %s, %zu of %zu outside "
@@ -351,7 +351,11 @@ static const char *title_of(const struct command *command, const struct diagnosi
 {
 	struct arena *arena = command->arena;
 	const char *text = headlines(arena, d);
-	for (size_t i = 0; i < DIAGNOSE_RANGES && d->measured != MEASURED_STEP; i++)
+	const struct size_range *only = d->ranges[2].count == d->count ? &d->ranges[2] : NULL;
+	if (only && d->count > 1)
+		text = arena_printf(arena, "%s%zu of %zu results are outside the interval\n", text,
+				    only->outside_count, only->count);
+	for (size_t i = 0; i < DIAGNOSE_RANGES && !only; i++)
 		if (d->ranges[i].count)
 			text = arena_printf(arena, "%s%s\n", text,
 					    range_words(arena, &d->ranges[i]));
@@ -401,14 +405,14 @@ static const struct result_table *table_of(const struct command *command, const 
 						      columns, sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < d->suspect_count; i++) {
 		const struct suspect *s = &d->suspects[i];
-		bool out = d->faster ? *s->setting : i >= SHOWN_MOST || s->probability < shown_least;
+		bool out =
+			d->faster ? *s->setting : i >= SHOWN_MOST || s->probability < shown_least;
 		struct result_cell *cells = result_table_row(arena, table);
 		double time_s = s->time_s[point];
 		cells[0].text = s->what;
 		cells[1].number = estimate_exact(round(digits * s->probability) / digits);
 		cells[2].text = out ? "ruled out" : *s->setting ? "suspect" : "possible";
-		cells[3].number =
-			estimate_exact(rates ? diagnosis_rate(d, point, time_s) : time_s);
+		cells[3].number = estimate_exact(rates ? diagnosis_rate(d, point, time_s) : time_s);
 		cells[4].text = out ? ruled_out(arena, d, s) : *s->check ? s->check : NULL;
 		cells[5].text = s->alike;
 		cells[6].text = *s->setting ? s->setting : NULL;
@@ -476,8 +480,9 @@ static int run(const struct command *command)
 		return command_stop(EXIT_USAGE,
 				    "`farwire diagnose` needs a LOG, or --step TIME and a CASE");
 	if (command->step && command->word_count > 1)
-		return command_stop(EXIT_USAGE, "--step takes one case, but '%s' is another one "
-						"(remove it)",
+		return command_stop(EXIT_USAGE,
+				    "--step takes one case, but '%s' is another one "
+				    "(remove it)",
 				    command->words[1]);
 	if (!command_can_write(command))
 		return EXIT_FAILED;
@@ -488,8 +493,8 @@ static int run(const struct command *command)
 					   .noise_ratio = command->noise_ratio,
 					   .journal = journal};
 	struct measurements measurements = {.command = command, .request = &request};
-	request.dataset = command->step ? read_step(&measurements, diag)
-					: read_logs(&measurements, diag);
+	request.dataset =
+		command->step ? read_step(&measurements, diag) : read_logs(&measurements, diag);
 	if (!request.dataset)
 		return command_failed(diag, NULL);
 	struct sweep_fault fault;
@@ -506,11 +511,12 @@ const struct verb verb_diagnose = {
 	.words = "LOG...|CASE",
 	.help = "says whether a log of a benchmark, or a step time, is as expected, and ranks "
 		"faults that explain it",
-	.examples = "  farwire diagnose nccl.log --topology dgx-h100 --exchange nccl-2.18\n"
-		    "  farwire diagnose nccl.log --topology mine.cfg --plot curves.svg\n"
-		    "  farwire diagnose 2-nodes.log 8-nodes.log --topology dgx-h100-roce\n"
-		    "  farwire diagnose --step 95ms --topology dgx-h100 --model resnet50 --gpus 16\n"
-		    "  farwire diagnose nvbandwidth.log --topology dgx-h100\n",
+	.examples =
+		"  farwire diagnose nccl.log --topology dgx-h100 --exchange nccl-2.18\n"
+		"  farwire diagnose nccl.log --topology mine.cfg --plot curves.svg\n"
+		"  farwire diagnose 2-nodes.log 8-nodes.log --topology dgx-h100-roce\n"
+		"  farwire diagnose --step 95ms --topology dgx-h100 --model resnet50 --gpus 16\n"
+		"  farwire diagnose nvbandwidth.log --topology dgx-h100\n",
 	.options = "step set plan noise wide format output plot no-data title seed draws jobs "
 		   "color quiet",
 	.words_min = 1,
