@@ -203,8 +203,14 @@ static const struct dataset *read_logs(struct measurements *m, struct diag *diag
 		recordings[i] = read(command, diag, command->words[i], &log);
 		if (!recordings[i])
 			return NULL;
+		size_t before = m->rows.count;
 		if (log)
 			add_log(m, log);
+		if (i > 0 && (before == 0) != (m->rows.count == before))
+			return diag_null(diag, (struct origin){command->words[i], 0},
+					 "this log is not of the same benchmark as '%s' (diagnose "
+					 "each by itself)",
+					 command->words[0]);
 	}
 	m->request->input.request.path = NULL;
 	m->request->input.request.setting_count = 0;

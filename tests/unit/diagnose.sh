@@ -110,6 +110,8 @@ echo '64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=0.213 ms' >ping.log
 		--topology workstation-4 --set cluster.count=1 --draws 4 -q
 	expect 2 'rank' diagnose "$samples/supermicro-1xB200.txt" --topology dgx-b200 --draws 4 -q
 	expect 2 'no times of collectives' diagnose ping.log $case
+	expect 2 'is not of the same benchmark' diagnose "$samples/nvbandwidth.log" "$samples/simulated-half-nvlink.log" $case
+	expect 2 "cannot run 'messages of 8 MiB over RDMA'" diagnose "$samples/perftest-8M.log" --topology workstation-4 --draws 4 -q
 	expect 2 'needs a LOG, or --step TIME and a CASE' diagnose $case
 	expect 2 "'x' is not a time above 0" diagnose --step x $case
 	expect 2 'one step time gives no curve' diagnose --step 1s $case --plot x.svg
