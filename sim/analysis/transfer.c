@@ -41,13 +41,16 @@ static void copy(struct transferring *t, const struct scenario *scenario)
 	bool peer = transfer->kind == TRANSFER_PEER;
 	int other = peer ? fabric_node_find(fabric, topology->gpus[transfer->to].name) : memory;
 	bool to_device = transfer->kind == TRANSFER_TO_DEVICE;
+	int from = to_device ? memory : gpu, to = to_device ? gpu : other;
+	/* NVLink, if there is one, also where a path over PCIe has as few links */
+	const struct route *nvlink = peer ? fabric_route(fabric, from, to, TRAFFIC_PEERS) : NULL;
 	const struct dma_copy copy = {
 		.engine = t->system.engine,
 		.fabric = fabric,
 		.arena = t->system.arena,
 		.params = &scenario->dma,
-		.route = fabric_route(fabric, to_device ? memory : gpu, to_device ? gpu : other,
-				      TRAFFIC_COPIES | TRAFFIC_PEERS),
+		.route = nvlink ? nvlink
+				: fabric_route(fabric, from, to, TRAFFIC_COPIES | TRAFFIC_PEERS),
 		.host = t->system.hosts[host],
 		.to_device = to_device || peer,
 		.size_B = transfer->size_B,

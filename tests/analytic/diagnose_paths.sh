@@ -25,6 +25,26 @@ expect 0 '' diagnose copies.log --topology dgx-h100 --draws 4 -q
 shows '^no suspect: the log agrees with the prediction'
 verdict analytic.diagnose_paths.a_gpu_with_half_of_its_lanes_is_named
 
+# 18 NVLinks of generation 4 have 26.5625 GB/s each. Packets of 256 B have 16 B of overhead, and a copy engine
+# reaches 87 %: 478.1 x 256 / 272 x 0.87 = 391.5 GB/s, less 2 us for its start. The copies of GPU 5 have half of
+# it. GPUs 0 and 1 do not copy over their PCIe switch, although that path has as few links as NVSwitch's.
+awk -v peer=391 'BEGIN {
+	print "nvbandwidth Version: v0.5\nRunning device_to_device_memcpy_read_ce.\nmemcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)"
+	print "   0 1 2 3 4 5 6 7"
+	for (i = 0; i < 8; i++) {
+		line = " " i
+		for (k = 0; k < 8; k++)
+			line = line " " (i == k ? "N/A" : i == 5 || k == 5 ? peer / 2 : peer)
+		print line
+	}
+	print "\nSUM device_to_device_memcpy_read_ce 1"
+}' >peers.log
+expect 0 '' diagnose peers.log --topology dgx-h100 --draws 4 -q
+shows '^copy between GPUs . and .: expected 39[01].[0-9] GB/s .*, measured 195.5 GB/s .-50 %.'
+shows '^14 of 56 results are outside the interval'
+shows '^first suspect: link n0.nv5 .nvlink, one of 8 alike. at half its rate'
+verdict analytic.diagnose_paths.a_gpu_with_half_of_its_nvlinks_is_named
+
 # NDR: 50 GB/s x 4096 / (4096 + 26) = 49.68 GB/s. At half of the rate it is 24.84 GB/s. perftest's MB are
 # 2^20 B: 24.84e9 / 2^20 = 23690.
 printf ' Mtu : 4096[B]\n RDMA_Write BW Test\n #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n 8388608 5000 23690 23690 0.003\n' >rdma.log
