@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/diagnose.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,268 +8,65 @@
 #include "sim/analysis/points.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/base/vec.h"
-#include "sim/fabric/link_kinds.h"
-
-/* Generates the single faults that `diagnose` simulates. */
-
-/* Variables of the library, and what else has the same effect. */
-static const struct {
-	const char *setting, *what, *check;
-} variables[] = {
-	{"library.p2p_level=loc", "no peer access between GPUs (NCCL_P2P_DISABLE=1)",
-	 "NCCL_DEBUG=INFO must not print 'via SHM' between GPUs of a machine; check NCCL_P2P_*, "
-	 "nvidia-smi topo -p2p r, and IOMMU and ACS in the BIOS"},
-	{"library.p2p_level=nvl", "no peer access over PCIe (NCCL_P2P_LEVEL=NVL)",
-	 "check NCCL_P2P_LEVEL, and IOMMU and ACS in the BIOS"},
-	{"library.net_gdr_level=loc", "GPUDirect RDMA off (NCCL_NET_GDR_LEVEL=LOC)",
-	 "NCCL_DEBUG=INFO must print GDRDMA; check nvidia-peermem, NCCL_NET_GDR_LEVEL and ACS"},
-	{"library.acs=true", "PCIe ACS on: peer traffic passes the root complex",
-	 "ACSCtl in lspci -vvv must show SrcValid- for PCIe switches; check ACS and IOMMU in the "
-	 "BIOS"},
-	{"case.transport=tcp", "sockets in place of RDMA (NCCL_IB_DISABLE=1)",
-	 "NCCL_DEBUG=INFO must print NET/IB; check NCCL_IB_DISABLE, NCCL_IB_HCA and ibstat"},
-	{"library.pxn=false", "no PXN (NCCL_PXN_DISABLE=1)", "check NCCL_PXN_DISABLE"},
-	{"library.cross_nic=0", "no change of rails (NCCL_CROSS_NIC=0)", "check NCCL_CROSS_NIC"},
-	{"library.algorithm=ring", "ring forced (NCCL_ALGO=Ring)", "check NCCL_ALGO and nccl.conf"},
-	{"library.algorithm=double_tree", "tree forced (NCCL_ALGO=Tree)",
-	 "check NCCL_ALGO and nccl.conf"},
-	{"library.nvls=false", "no NVLink SHARP (NCCL_NVLS_ENABLE=0)",
-	 "NCCL_DEBUG=INFO must print NVLS; check NCCL_NVLS_ENABLE and the fabric manager"},
-	{"library.protocol=ll", "LL forced (NCCL_PROTO=LL)", "check NCCL_PROTO and nccl.conf"},
-	{"library.protocol=ll128", "LL128 forced (NCCL_PROTO=LL128)",
-	 "check NCCL_PROTO and nccl.conf"},
-	{"library.protocol=simple", "Simple forced (NCCL_PROTO=Simple)",
-	 "check NCCL_PROTO and nccl.conf"},
-	{"library.channels=1", "one channel (NCCL_MAX_NCHANNELS=1)", "check NCCL_MAX_NCHANNELS"},
-	{"library.channels=2", "two channels (NCCL_MAX_NCHANNELS=2)", "check NCCL_MAX_NCHANNELS"},
-	{"library.channels=4", "four channels (NCCL_MAX_NCHANNELS=4)", "check NCCL_MAX_NCHANNELS"},
-	{"library.latency_scale=2", "all latencies twice as long",
-	 "check clocks of GPUs and cores (nvidia-smi -q -d CLOCK, cpupower) and other processes"},
-};
-
-struct link_class {
-	const char *key, *names, *halves; /* of all: "nv0,nv1" without machines, "nv0=0.5,..." */
-	const struct link_entry *link, *last; /* the first of them, and the last */
-	size_t count;
-};
-
-struct generating {
-	struct arena *arena;
-	const struct scenario *scenario;
-	const struct link_use *uses;
-	VEC(struct suspect) list;
-	VEC(struct link_class) classes;
-};
-
-static void add(struct generating *g, const char *what, const char *setting, const char *check)
-{
-	const struct case_params *params = g->scenario->params;
-	struct suspect *suspect = VEC_PUSH(g->arena, &g->list);
-	const char *more = "";
-	if (strncmp(setting, "case.fail=", 10) == 0)
-		more = params->fail;
-	if (strncmp(setting, "case.degrade=", 13) == 0)
-		more = params->degrade;
-	*suspect = (struct suspect){
-		.what = what,
-		.setting = arena_printf(g->arena, "%s%s%s", setting, *more ? "," : "", more),
-		.check = check};
-}
-
-static const char *without_digits(struct arena *arena, const char *name)
-{
-	char *text = arena_strdup(arena, name), *to = text;
-	for (const char *at = text; *at; at++)
-		if (!isdigit((unsigned char)*at))
-			*to++ = *at;
-	*to = 0;
-	return text;
-}
-
-static const char *without_machine(const char *name)
-{
-	const char *dot = strchr(name, '.');
-	return dot ? dot + 1 : name;
-}
-
-static bool has_word(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-	for (const char *at = list; (at = strstr(at, word)); at += length)
-		if ((at == list || at[-1] == ',') && (!at[length] || at[length] == ','))
-			return true;
-	return false;
-}
-
-/* Links with equal kinds, rates, sorts of ends and (within a quarter) bytes are alike. */
-static const char *key_of(struct generating *g, const struct link_entry *link, double carried_B)
-{
-	return arena_printf(g->arena, "%s %g %s %s %.0f", link->kind->name,
-			    link->traits.capacity_Bps[0], without_digits(g->arena, link->ends[0]),
-			    without_digits(g->arena, link->ends[1]), 10 * log10(carried_B));
-}
-
-static void suspect_link(struct generating *g, const struct link_entry *link, double carried_B)
-{
-	const char *key = key_of(g, link, carried_B), *name = without_machine(link->name);
-	struct link_class *class = NULL;
-	for (size_t i = 0; i < g->classes.count && !class; i++)
-		if (strcmp(g->classes.items[i].key, key) == 0)
-			class = &g->classes.items[i];
-	if (!class) {
-		class = VEC_PUSH(g->arena, &g->classes);
-		*class = (struct link_class){.key = key, .names = "", .halves = "", .link = link};
-	}
-	class->count++;
-	class->last = link;
-	if (has_word(class->names, name))
-		return;
-	const char *comma = *class->names ? "," : "";
-	class->names = arena_printf(g->arena, "%s%s%s", class->names, comma, name);
-	class->halves = arena_printf(g->arena, "%s%s%s=0.5", class->halves, comma, name);
-}
-
-static const char *check_of(const struct link_entry *link)
-{
-	if (link->kind == &link_nvlink)
-		return "compare nvidia-smi nvlink -s and -e of all GPUs, and nvidia-smi topo -m";
-	if (link->kind == &link_pcie)
-		return "compare LnkSta with LnkCap in lspci -vv (width, speed); ACS must be off "
-		       "(ACSCtl), or peer traffic uses the uplinks twice";
-	if (link->kind == &link_socket)
-		return "check lscpu, the speed of UPI or xGMI in the BIOS, and its NUMA nodes";
-	return "compare the rates of ports (ibstat or ethtool), and their error counters";
-}
-
-static bool is_host(const struct generating *g, const char *node)
-{
-	for (size_t i = 0; i < g->scenario->topology.host_count; i++)
-		if (strcmp(g->scenario->topology.hosts[i].name, node) == 0)
-			return true;
-	return false;
-}
-
-static const char *name_of(struct arena *arena, const struct link_class *class,
-			   const struct link_entry *link)
-{
-	const char *kind = link->kind->name;
-	return class->count > 1 ? arena_printf(arena, "link %s (%s, one of %zu alike)", link->name,
-					       kind, class->count)
-				: arena_printf(arena, "link %s (%s)", link->name, kind);
-}
-
-/* Adds that the first link is missing, and that the last one is. Rings may go around one of them
- * with less loss than around the other. */
-static void add_missing(struct generating *g, const struct link_class *class)
-{
-	for (const struct link_entry *link = class->link; link;
-	     link = link == class->last ? NULL : class->last)
-		add(g, arena_printf(g->arena, "%s missing", name_of(g->arena, class, link)),
-		    arena_printf(g->arena, "case.fail=%s", link->name), check_of(link));
-	g->list.items[g->list.count - 1].again = class->last != class->link;
-}
-
-static void add_links(struct generating *g, const struct link_class *class)
-{
-	struct arena *arena = g->arena;
-	const struct link_entry *link = class->link;
-	const char *name = link->name, *kind = link->kind->name, *check = check_of(link);
-	const char *who = name_of(arena, class, link);
-	bool pcie = link->kind == &link_pcie, socket = link->kind == &link_socket;
-	if (socket && (is_host(g, link->ends[0]) || is_host(g, link->ends[1])))
-		add(g, arena_printf(arena, "host memory of %s on the other socket", name),
-		    arena_printf(arena, "case.fail=%s", name),
-		    "bind each process to the socket of its GPU (numactl, mpirun --bind-to)");
-	else if (!pcie && !socket)
-		add_missing(g, class);
-	add(g, arena_printf(arena, "%s at half its rate", who),
-	    arena_printf(arena, "case.degrade=%s=0.5", name), check);
-	if (pcie)
-		add(g, arena_printf(arena, "%s at a quarter of its rate", who),
-		    arena_printf(arena, "case.degrade=%s=0.25", name), check);
-	if (class->count > 1)
-		add(g,
-		    arena_printf(arena, "all links like %s (%s, %zu) at half their rate", name,
-				 kind, class->count),
-		    arena_printf(arena, "case.degrade=%s", class->halves), check);
-}
-
-/* Adds the adapter at an end of a network's link. */
-static void add_adapter(struct generating *g, const struct link_entry *link)
-{
-	const struct topology *t = &g->scenario->topology;
-	if (link->kind->inside_host)
-		return;
-	for (size_t i = 0; i < t->link_count; i++)
-		for (size_t end = 0; end < 4; end++) {
-			const char *node = link->ends[end / 2];
-			if (!t->links[i].kind->inside_host ||
-			    strcmp(t->links[i].ends[end % 2], node) != 0)
-				continue;
-			const char *also = topology_alias(t, node);
-			add(g,
-			    arena_printf(g->arena, "adapter %s%s%s%s is not used", node,
-					 also ? " (" : "", also ? also : "", also ? ")" : ""),
-			    arena_printf(g->arena, "case.fail=%s", node),
-			    "NCCL_DEBUG=INFO must list it; check NCCL_IB_HCA and ibstat");
-			return;
-		}
-}
-
-/* Returns "no fault", then the suspects of a collective benchmark. Only links over which it sends
- * bytes are suspects. */
-static struct suspect *suspects_of(struct arena *arena, const struct scenario *scenario,
-				   uint64_t seed, size_t *count)
-{
-	const struct topology *t = &scenario->topology;
-	struct generating g = {.arena = arena, .scenario = scenario};
-	const struct point point = predict_point(arena, scenario, seed, false, NULL, NULL);
-	add(&g, "no fault", "", "");
-	for (size_t i = 0; i < t->link_count; i++) {
-		const struct link_use *use = &point.outcome.links[2 * i];
-		double carried_B = fmax(use[0].carried_B, use[1].carried_B);
-		if (carried_B > 0)
-			suspect_link(&g, &t->links[i], carried_B);
-	}
-	for (size_t i = 0; i < g.classes.count; i++) {
-		add_links(&g, &g.classes.items[i]);
-		size_t before = g.list.count;
-		add_adapter(&g, g.classes.items[i].link);
-		if (g.classes.items[i].count > 1 && g.list.count > before) {
-			add_adapter(&g, g.classes.items[i].last);
-			g.list.items[g.list.count - 1].again = g.list.count > before + 1;
-		}
-	}
-	const char *gpu = t->gpus[scenario->jobs[0].gpus[0]].name;
-	add(&g, arena_printf(arena, "GPU %s (one of %zu) at half its rate", gpu, t->gpu_count),
-	    arena_printf(arena, "case.degrade=%s=0.5", gpu),
-	    "compare clocks, temperatures and throttle reasons of all GPUs (nvidia-smi -q -d "
-	    "PERFORMANCE), and run with fewer ranks to find the slow one");
-	for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-		add(&g, variables[i].what, variables[i].setting, variables[i].check);
-	*count = g.list.count;
-	return g.list.items;
-}
+#include "sim/base/parallel.h"
+#include "sim/collective/schedule.h"
+#include "sim/predict/unknowns.h"
 
 /* half_interval: half of a 90 % interval in standard deviations. common_share: share of the
  * prediction's variance that all sizes have in common. apart_ratio: ratio of two sizes whose other
  * errors are correlated by 1/e. prior: probability of no fault before the measurement. */
 static const double half_interval = 1.645, common_share = 0.9, apart_ratio = 32, prior = 0.9;
 
-/* Root mean square by which the sizes of a curve deviate from a straight line through the curve's
- * errors, in logarithms: 34 fit rows of NCCL on A100 and V100 in four curves, 5.1 % with the
- * profile of their system and 11.5 % without it (docs/diagnose.md). */
-static const double fitted_noise = 0.05, other_noise = 0.12;
+/* The noise of each size by what is known of the machine. The numbers are the scatter of the errors
+ * of fit rows around a straight line over the size, in logarithms (docs/diagnose.md). */
+struct known_noise {
+	double ratio;
+	const char *why; /* completes "noise of each size: 5 %, because ..." */
+};
+static const struct known_noise own_fit = {
+	0.05, "the profile was fitted to this machine: the scatter of predictions for four such "
+	      "logs"};
+static const struct known_noise noises[DISTANCE_COUNT] = {
+	[DISTANCE_SAME_SYSTEM] =
+		{0.10, "GPU, network and library of this machine were measured: the scatter of "
+		       "predictions for 108 such curves"},
+	[DISTANCE_SAME_KIND] = {0.12, "machines of this kind were measured, but not this one: the "
+				      "scatter of predictions without a profile (a fit of its log "
+				      "and --profile lower it)"},
+	[DISTANCE_NEW_MACHINE] =
+		{0.12, "only the library was measured, on other machines: the scatter of "
+		       "predictions without a profile (a fit of its log and --profile lower it)"},
+	[DISTANCE_NEW_LIBRARY] =
+		{0.18, "nothing with this library was measured: the scatter of predictions for the "
+		       "library that is known least, Open MPI (a fit of its log and --profile "
+		       "lower it)"},
+};
+static const struct known_noise step_noise = {
+	0.02, "the interval has the error of the prediction, and steps of a job differ by about as "
+	      "much (assumption)"};
+static const struct known_noise transfer_noise = {
+	0.05, "links and copies are predicted from data sheets, which hardware meets within 5 % "
+	      "(assumption)"};
 
 struct diagnosing {
 	struct arena *arena;
 	const struct diagnose_request *request;
 	struct diagnosis *d;
-	double *root; /* Cholesky factor of the errors' covariance */
+	const struct transfer **transfers; /* by point */
+	double *root;                      /* Cholesky factor of the errors' covariance */
 };
 
-/* ---- predictions ---- */
+static const struct known_noise *noise_of(const struct diagnosis *d,
+					  const struct scenario *scenario)
+{
+	enum distance distance = scenario->distances[PART_OWN];
+	if (d->measured != MEASURED_COLLECTIVE)
+		return d->measured == MEASURED_STEP ? &step_noise : &transfer_noise;
+	return distance == DISTANCE_SAME_SYSTEM && scenario->params->profile[0] ? &own_fit
+										: &noises[distance];
+}
+
+/* ---- predictions of cases ---- */
 
 /* Predicts the points without a fault, with intervals in d->expected_s. */
 static bool predict_healthy(struct diagnosing *w, const struct reported *step,
@@ -285,47 +81,169 @@ static bool predict_healthy(struct diagnosing *w, const struct reported *step,
 					      .setting_count = d->rows[i]->setting_count};
 	if (!points_answer(w->arena, &points, list, d->count, answers, &fault->broken))
 		return false;
-	d->suspects[0].time_s = ARENA_ARRAY(w->arena, d->count, double);
-	for (size_t i = 0; i < d->count; i++) {
+	for (size_t i = 0; i < d->count; i++)
 		d->expected_s[i] = answers[i].number;
-		d->suspects[0].time_s[i] = answers[i].number.value;
-	}
 	return true;
 }
 
-/* Predicts all points with each fault. The journal keeps them. */
-static bool predict_faults(struct diagnosing *w, struct diag *diag, const struct reported *step,
-			   struct sweep_fault *fault)
+/* Returns the points with each suspect: the settings of the row, then those of the suspect, the
+ * last of which is repeated until all points have equally many. */
+static struct sweep_list faults_of(struct diagnosing *w)
 {
 	struct diagnosis *d = w->d;
 	size_t n = d->count, count = n * d->simulated_count, most = 0;
 	const struct setting **settings = ARENA_ARRAY(w->arena, count, const struct setting *);
 	for (size_t i = 0; i < n; i++)
 		most = d->rows[i]->setting_count > most ? d->rows[i]->setting_count : most;
+	most += SUSPECT_SETTINGS_MAX;
 	for (size_t i = 0; i < count; i++) {
 		const struct dataset_row *row = d->rows[i % n];
-		const struct setting own = {d->suspects[1 + i / n].setting, {"a suspect", 0}};
-		struct setting *all = ARENA_ARRAY(w->arena, most + 1, struct setting);
-		for (size_t k = 0; k <= most; k++)
-			all[k] = k < row->setting_count ? row->settings[k] : own;
+		struct setting own[SUSPECT_SETTINGS_MAX];
+		size_t own_count = suspect_settings(w->arena, &d->suspects[1 + i / n], own);
+		struct setting *all = ARENA_ARRAY(w->arena, most, struct setting);
+		for (size_t k = 0; k < most; k++) {
+			size_t at = k - row->setting_count;
+			all[k] = k < row->setting_count ? row->settings[k]
+				 : at < own_count       ? own[at]
+							: own[own_count - 1];
+		}
 		settings[i] = all;
 	}
-	const struct sweep_list list = {.settings = settings,
-					.setting_count = most + 1,
-					.point_count = count,
-					.refused = ARENA_ARRAY(w->arena, count, const char *)};
+	return (struct sweep_list){.settings = settings,
+				   .setting_count = most,
+				   .point_count = count,
+				   .refused = ARENA_ARRAY(w->arena, count, const char *)};
+}
+
+/* Predicts all points with each fault. The journal keeps them. A fault of a part that a smaller job
+ * does not have leaves that job's time as it is. */
+static bool predict_faults(struct diagnosing *w, struct diag *diag, const struct reported *step,
+			   struct sweep_fault *fault)
+{
+	struct diagnosis *d = w->d;
+	const struct sweep_list list = faults_of(w);
 	struct sweep_request request = {
 		.input = w->request->input, .list = &list, .journal = w->request->journal};
 	request.input.options.draws_count = 0;
-	const struct sweep *sweep = count > 0 ? sweep_run(w->arena, diag, &request, fault) : NULL;
-	for (size_t i = 0; i < count && sweep; i++) {
-		struct suspect *suspect = &d->suspects[1 + i / n];
-		const struct prediction *p = sweep->points[i];
-		if (i % n == 0)
-			suspect->time_s = ARENA_ARRAY(w->arena, n, double);
-		suspect->time_s[i % n] = p ? reported_of(step, p).value : NAN;
+	const struct sweep *sweep =
+		list.point_count > 0 ? sweep_run(w->arena, diag, &request, fault) : NULL;
+	for (size_t s = 0; s < d->simulated_count && sweep; s++) {
+		double *time_s = d->suspects[1 + s].time_s;
+		bool runs = false;
+		for (size_t i = 0; i < d->count; i++) {
+			const struct prediction *p = sweep->points[s * d->count + i];
+			time_s[i] = p ? reported_of(step, p).value : NAN;
+			runs = runs || isfinite(time_s[i]);
+		}
+		for (size_t i = 0; i < d->count && runs; i++)
+			if (list.refused[s * d->count + i])
+				time_s[i] = d->expected_s[i].value;
 	}
-	return count == 0 || sweep;
+	return list.point_count == 0 || sweep;
+}
+
+/* Predicts the points as cases: healthy ones, and with each fault. */
+static bool predict_cases(struct diagnosing *w, struct diag *diag, const struct scenario *scenario,
+			  struct sweep_fault *fault)
+{
+	struct diagnosis *d = w->d;
+	const struct origin origin = {w->request->dataset->path, 0};
+	uint64_t seed = w->request->input.options.seed;
+	size_t link_count = scenario->topology.link_count;
+	double *carried_B = ARENA_ARRAY(w->arena, link_count + 1, double);
+	const struct point point = predict_point(w->arena, scenario, seed, false, NULL, NULL);
+	for (size_t i = 0; i < link_count && point.outcome.links; i++)
+		carried_B[i] = fmax(point.outcome.links[2 * i].carried_B,
+				    point.outcome.links[2 * i + 1].carried_B);
+	d->suspects = suspects_of(w->arena, scenario, d->measured, carried_B, &d->suspect_count);
+	d->simulated_count = d->suspect_count - 1;
+	for (size_t s = 0; s < d->suspect_count; s++)
+		d->suspects[s].time_s = ARENA_ARRAY(w->arena, d->count, double);
+	const struct reported *step =
+		reported_find(w->arena, diag, origin, reporting_of(w->arena, scenario), "step");
+	return step && predict_healthy(w, step, fault) && predict_faults(w, diag, step, fault);
+}
+
+/* ---- predictions of transfers ---- */
+
+struct transferring_points {
+	struct diagnosing *w;
+	struct case_request request;
+	const struct unknowns *unknowns;
+	const double *points;
+	size_t draw_count;
+	double **drawn_s; /* by draw and point */
+};
+
+static void transfer_all(struct diagnosing *w, struct arena *arena, const struct scenario *scenario,
+			 double *carried_B, double *time_s)
+{
+	for (size_t i = 0; i < w->d->count; i++)
+		time_s[i] = scenario ? transfer_run(arena, scenario, w->transfers[i],
+						    w->request->input.options.seed, carried_B)
+				     : NAN;
+}
+
+/* Transfers with a draw of the uncertain parameters, or behind all draws with a suspect. */
+static void transfer_with(void *ctx, size_t index)
+{
+	struct transferring_points *t = ctx;
+	struct diagnosis *d = t->w->d;
+	struct arena *arena = arena_new();
+	struct case_request request = t->request;
+	struct setting own[SUSPECT_SETTINGS_MAX];
+	double *time_s;
+	if (index < t->draw_count) {
+		struct draw_value *values =
+			ARENA_ARRAY(arena, t->unknowns->param_count + 1, struct draw_value);
+		unknowns_draw(arena, t->unknowns, &t->points[index * t->unknowns->count], values);
+		request.draws = values;
+		request.draw_count = t->unknowns->param_count;
+		time_s = t->drawn_s[index];
+	} else {
+		const struct suspect *suspect = &d->suspects[1 + index - t->draw_count];
+		request = request_with(arena, &request, own, suspect_settings(arena, suspect, own));
+		time_s = suspect->time_s;
+	}
+	transfer_all(t->w, arena, case_read(arena, diag_new(arena), &request), NULL, time_s);
+	arena_free(arena);
+}
+
+static void predict_transfers(struct diagnosing *w, const struct scenario *scenario)
+{
+	struct diagnosis *d = w->d;
+	const struct predict_options *options = &w->request->input.options;
+	const struct unknowns unknowns = unknowns_of(w->arena, scenario);
+	double *carried_B = ARENA_ARRAY(w->arena, scenario->topology.link_count + 1, double);
+	double *healthy_s = ARENA_ARRAY(w->arena, d->count, double);
+	transfer_all(w, w->arena, scenario, carried_B, healthy_s);
+	d->suspects = suspects_of(w->arena, scenario, d->measured, carried_B, &d->suspect_count);
+	d->simulated_count = d->suspect_count - 1;
+	for (size_t s = 0; s < d->suspect_count; s++)
+		d->suspects[s].time_s = ARENA_ARRAY(w->arena, d->count, double);
+	struct transferring_points t = {
+		w,
+		request_with(w->arena, &w->request->input.request, d->rows[0]->settings,
+			     d->rows[0]->setting_count),
+		&unknowns,
+		unknowns_points(w->arena, &unknowns, options->draws_count, options->seed),
+		options->draws_count,
+		ARENA_ARRAY(w->arena, options->draws_count + 1, double *)};
+	for (size_t i = 0; i < t.draw_count; i++)
+		t.drawn_s[i] = ARENA_ARRAY(w->arena, d->count, double);
+	parallel_each(options->jobs, t.draw_count + d->simulated_count, transfer_with, &t);
+	for (size_t i = 0; i < d->count; i++) {
+		double *drawn_s = ARENA_ARRAY(w->arena, t.draw_count + 1, double);
+		for (size_t k = 0; k < t.draw_count; k++)
+			drawn_s[k] = t.drawn_s[k][i];
+		d->expected_s[i] = estimate_exact(healthy_s[i]);
+		if (t.draw_count == 0)
+			continue;
+		d->expected_s[i].low =
+			fmin(healthy_s[i], num_quantile(drawn_s, t.draw_count, 0.05));
+		d->expected_s[i].high =
+			fmax(healthy_s[i], num_quantile(drawn_s, t.draw_count, 0.95));
+	}
 }
 
 /* ---- likelihoods ---- */
@@ -397,6 +315,7 @@ static void classify(struct diagnosing *w)
 	struct suspect before = none;
 	size_t visible = 0, classes = 0;
 	double total = 0;
+	bool one = d->measured == MEASURED_STEP; /* one time has no curve */
 	for (size_t i = 0; i < d->suspect_count; i++) {
 		struct suspect *s = &d->suspects[i];
 		s->distance = distance_of(w, s);
@@ -414,7 +333,7 @@ static void classify(struct diagnosing *w)
 		size_t k = 0;
 		s.probability = own * exp(-(s.distance - d->suspects[0].distance) / 2);
 		total += s.probability;
-		while (k < classes && !are_alike(w, &s, &d->suspects[k]))
+		while (k < classes && (one || !are_alike(w, &s, &d->suspects[k])))
 			k++;
 		struct suspect *first = &d->suspects[k];
 		if (k == classes) {
@@ -436,30 +355,41 @@ static void classify(struct diagnosing *w)
 
 /* ---- ranges of sizes ---- */
 
-/* Sizes with up to twice the shortest time depend on latency, and those with 70 % of the highest
- * bandwidth on bandwidth. */
-static size_t range_of(const struct diagnosis *d, size_t i, double least_s, double most_Bps)
+double diagnosis_rate(const struct diagnosis *d, size_t point, double time_s)
 {
-	double time_s = d->expected_s[i].value;
-	return time_s <= 2 * least_s ? 0 : d->size_B[i] / time_s >= 0.7 * most_Bps ? 2 : 1;
+	return d->size_B[point] * d->bus_ratio[point] / time_s;
+}
+
+/* Sizes with up to twice the shortest time of their curve depend on latency, and those with 70 % of
+ * its highest bandwidth on bandwidth. If all points have one size, they are large. */
+static size_t range_of(const struct diagnosis *d, size_t i)
+{
+	double time_s = d->expected_s[i].value, least_s = time_s, most_Bps = 0;
+	bool sizes = false;
+	for (size_t k = 0; k < d->count; k++) {
+		sizes = sizes || d->size_B[k] > d->size_B[0];
+		if (d->curve[k] != d->curve[i])
+			continue;
+		least_s = fmin(least_s, d->expected_s[k].value);
+		most_Bps = fmax(most_Bps, diagnosis_rate(d, k, d->expected_s[k].value));
+	}
+	return sizes && time_s <= 2 * least_s                   ? 0
+	       : diagnosis_rate(d, i, time_s) >= 0.7 * most_Bps ? 2
+								: 1;
 }
 
 static void judge_ranges(struct diagnosing *w)
 {
 	static const char *const names[DIAGNOSE_RANGES] = {"small", "middle", "large"};
 	struct diagnosis *d = w->d;
-	double *ratios = ARENA_ARRAY(w->arena, d->count, double), least_s = INFINITY, most_Bps = 0;
-	for (size_t i = 0; i < d->count; i++) {
-		least_s = fmin(least_s, d->expected_s[i].value);
-		most_Bps = fmax(most_Bps, d->size_B[i] / d->expected_s[i].value);
-	}
+	double *ratios = ARENA_ARRAY(w->arena, d->count, double);
 	for (size_t k = 0; k < DIAGNOSE_RANGES; k++) {
 		struct size_range *range = &d->ranges[k];
 		*range = (struct size_range){.name = names[k], .from_B = INFINITY, .ratio = NAN};
 		for (size_t i = 0; i < d->count; i++) {
 			const struct estimate *e = &d->expected_s[i];
 			double measured = d->rows[i]->measured;
-			if (range_of(d, i, least_s, most_Bps) != k)
+			if (range_of(d, i) != k)
 				continue;
 			ratios[range->count++] = measured / e->value;
 			range->from_B = fmin(range->from_B, d->size_B[i]);
@@ -496,76 +426,130 @@ static void judge_curve(struct diagnosing *w)
 	d->faster = (fastest < 0 && slowest == 0) || (most <= 1 && d->ratio < 1 - d->noise_ratio);
 }
 
-/* Takes at most DIAGNOSE_POINTS_MOST rows, evenly. */
+/* Returns true if the rows differ only in their size: not in the group, the collective or the GPUs.
+ */
+static bool same_curve(const struct dataset_row *a, const struct dataset_row *b)
+{
+	static const char size[] = "case.collective_size=";
+	bool same = a->setting_count == b->setting_count &&
+		    (!a->group || strcmp(a->group, b->group) == 0);
+	for (size_t i = 0; i < a->setting_count && same; i++)
+		same = strncmp(a->settings[i].text, size, sizeof size - 1) == 0 ||
+		       strcmp(a->settings[i].text, b->settings[i].text) == 0;
+	return same;
+}
+
+/* Takes at most DIAGNOSE_POINTS_MOST rows: evenly those of each curve, with its first and last. */
 static void take_rows(struct diagnosing *w)
 {
 	const struct dataset *dataset = w->request->dataset;
 	struct diagnosis *d = w->d;
-	size_t count = dataset->row_count;
-	d->count = count < DIAGNOSE_POINTS_MOST ? count : DIAGNOSE_POINTS_MOST;
-	const struct dataset_row **rows =
-		ARENA_ARRAY(w->arena, d->count, const struct dataset_row *);
-	d->size_B = ARENA_ARRAY(w->arena, d->count, double);
-	d->expected_s = ARENA_ARRAY(w->arena, d->count, struct estimate);
-	for (size_t i = 0; i < d->count; i++)
-		rows[i] = &dataset->rows[d->count > 1 ? i * (count - 1) / (d->count - 1) : 0];
+	size_t count = dataset->row_count, curves = 1, n = 0;
+	size_t limit = w->request->transfers ? DIAGNOSE_TRANSFERS_MOST : DIAGNOSE_POINTS_MOST;
+	for (size_t i = 1; i < count; i++)
+		curves += !same_curve(&dataset->rows[i - 1], &dataset->rows[i]);
+	const struct dataset_row **rows = ARENA_ARRAY(w->arena, limit, const struct dataset_row *);
+	w->transfers = ARENA_ARRAY(w->arena, limit, const struct transfer *);
+	d->curve = ARENA_ARRAY(w->arena, limit, size_t);
+	size_t most = curves < limit / 2 ? limit / curves : 2;
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count;)
+			if (!same_curve(&dataset->rows[first], &dataset->rows[end++])) {
+				end--;
+				break;
+			}
+		size_t have = end - first, take = have < most ? have : most;
+		for (size_t i = 0; i < take && n < limit; i++) {
+			size_t at = first + (take > 1 ? i * (have - 1) / (take - 1) : 0);
+			rows[n] = &dataset->rows[at];
+			w->transfers[n] = w->request->transfers ? &w->request->transfers[at] : NULL;
+			d->curve[n++] = d->curve_count;
+		}
+		d->curve_count++;
+	}
+	d->count = n;
 	d->rows = rows;
+	d->size_B = ARENA_ARRAY(w->arena, n, double);
+	d->bus_ratio = ARENA_ARRAY(w->arena, n, double);
+	d->labels = ARENA_ARRAY(w->arena, n, const char *);
+	d->expected_s = ARENA_ARRAY(w->arena, n, struct estimate);
 }
 
-/* Returns the scenario of row i, and sets its size. */
+/* Returns the scenario of row i, and sets what the point is about. */
 static const struct scenario *read_row(struct diagnosing *w, struct diag *diag, size_t i)
 {
+	struct diagnosis *d = w->d;
 	const struct case_request request =
-		dataset_request(w->d->rows[i], w->request->input.request.data_root);
+		request_with(w->arena, &w->request->input.request, d->rows[i]->settings,
+			     d->rows[i]->setting_count);
 	const struct scenario *scenario = case_read(w->arena, diag, &request);
-	if (scenario)
-		w->d->size_B[i] = scenario->collective_size_B;
+	d->labels[i] = d->rows[i]->label;
+	d->bus_ratio[i] = d->size_B[i] = 1;
+	if (w->transfers[i])
+		d->size_B[i] = w->transfers[i]->size_B;
+	if (!scenario || d->measured != MEASURED_COLLECTIVE)
+		return scenario;
+	size_t ranks = scenario->jobs[0].rank_count;
+	d->size_B[i] = scenario->collective_size_B;
+	d->bus_ratio[i] = collective_bus_ratio(scenario->collective, ranks);
+	d->labels[i] = arena_printf(w->arena, "%s of %s on %zu GPUs",
+				    collective_kind_at(scenario->collective)->name,
+				    quantity_format(w->arena, QUANTITY_BYTES, d->size_B[i]), ranks);
 	return scenario;
 }
 
-const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
-				 const struct diagnose_request *request, struct sweep_fault *fault)
+/* Reads all rows. Returns the scenario of the last one, whose job is the largest. */
+static const struct scenario *read_rows(struct diagnosing *w, struct diag *diag)
 {
-	struct diagnosing w = {arena, request, ARENA_NEW(arena, struct diagnosis), NULL};
-	struct diagnosis *d = w.d;
-	const struct origin origin = {request->dataset->path, 0};
+	struct diagnosis *d = w->d;
 	const struct scenario *scenario = NULL;
-	*fault = (struct sweep_fault){0};
-	take_rows(&w);
 	const struct cfg_resolution **cases =
-		ARENA_ARRAY(arena, d->count, const struct cfg_resolution *);
+		ARENA_ARRAY(w->arena, d->count, const struct cfg_resolution *);
 	for (size_t i = 0; i < d->count; i++) {
-		scenario = read_row(&w, diag, i);
+		scenario = read_row(w, diag, i);
 		if (!scenario)
 			return NULL;
 		cases[i] = scenario->resolution;
 	}
 	FW_ASSERT(scenario); /* a dataset has rows */
 	d->cases = cases;
-	d->distance = scenario->distances[PART_OWN];
-	d->noise_ratio = request->noise_ratio > 0              ? request->noise_ratio
-			 : d->distance == DISTANCE_SAME_SYSTEM ? fitted_noise
-							       : other_noise;
 	size_t ranks = scenario->jobs[0].rank_count, gpus = scenario->topology.gpu_count;
-	if (ranks != gpus && !(scenario->params->gpus_per_machine_count > 0)) {
-		diag_error(diag, origin,
-			   "the log has %zu ranks, but topology '%s' has %zu GPUs (write --set "
-			   "case.gpus_per_machine=N if N GPUs of each machine were used)",
-			   ranks, scenario->topology.name, gpus);
+	if (d->measured == MEASURED_COLLECTIVE && ranks != gpus &&
+	    !(scenario->params->gpus_per_machine_count > 0))
+		return diag_null(diag, (struct origin){w->request->dataset->path, 0},
+				 "the log has %zu ranks, but topology '%s' has %zu GPUs (write "
+				 "--set case.gpus_per_machine=N if N GPUs of each machine were "
+				 "used)",
+				 ranks, scenario->topology.name, gpus);
+	return scenario;
+}
+
+const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
+				 const struct diagnose_request *request, struct sweep_fault *fault)
+{
+	struct diagnosis *d = ARENA_NEW(arena, struct diagnosis);
+	struct diagnosing w = {.arena = arena, .request = request, .d = d};
+	*fault = (struct sweep_fault){0};
+	d->measured = request->measured;
+	take_rows(&w);
+	const struct scenario *scenario = read_rows(&w, diag);
+	if (!scenario)
 		return NULL;
+	const struct known_noise *noise = noise_of(d, scenario);
+	bool given = request->noise_ratio > 0;
+	d->noise_ratio = given ? request->noise_ratio : noise->ratio;
+	d->noise_why = given ? NULL : noise->why;
+	if (d->measured & MEASURED_TRANSFER)
+		predict_transfers(&w, scenario);
+	else if (!predict_cases(&w, diag, scenario, fault))
+		return NULL;
+	for (size_t i = 0; i < d->count; i++) {
+		d->suspects[0].time_s[i] = d->expected_s[i].value;
+		if (isnan(d->expected_s[i].value))
+			return diag_null(diag, (struct origin){request->dataset->path, 0},
+					 "the topology cannot run '%s' (see farwire run)",
+					 d->rows[i]->label);
 	}
-	d->suspects = suspects_of(arena, scenario, request->input.options.seed, &d->suspect_count);
-	d->simulated_count = d->suspect_count - 1;
-	const struct reported *step = reported_find(
-		arena, diag, origin, (struct reporting){PREDICTION_COLLECTIVE, NULL}, "step");
-	if (!step || !predict_healthy(&w, step, fault) || !predict_faults(&w, diag, step, fault))
-		return NULL;
-	for (size_t i = 0; i < d->count; i++)
-		if (isnan(d->expected_s[i].value)) {
-			diag_error(diag, origin, "the topology cannot run '%s' (see farwire run)",
-				   d->rows[i]->label);
-			return NULL;
-		}
 	factor(&w);
 	judge_ranges(&w);
 	judge_curve(&w);

@@ -122,7 +122,9 @@ static const struct option options[] = {
 	{OPTION_HEADING, .name = "Measurements"},
 	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio),
 	 .help = "standard deviation of measured times around a right prediction, as a part of "
-		 "them; by default 5 % for a system with a fit of its own, and 12 % for others"},
+		 "them; by default what validation shows for such a machine (5 to 18 %)"},
+	{OPTION_TEXT, .name = "step", .value = "TIME", FIELD(step),
+	 .help = "measured step time of the case, for example 1.78s"},
 	{OPTION_TEXT, .name = "gpu", .value = "NAME|NAME=GPU", FIELD(gpu),
 	 .help = "GPU whose rows are imported; NAME=GPU names its file, as in h100_sxm=h100-sxm5"},
 	{OPTION_TEXT, .name = "link", .value = "NAME", FIELD(link),

@@ -44,6 +44,7 @@ static const struct diagnosis *diagnosis_with(const struct setting (*cases)[6], 
 		.input = {.request = {.data_root = data_root_find(arena)},
 			  .options = {.seed = 1, .draws_count = 4, .jobs = 1}},
 		.dataset = &dataset,
+		.measured = MEASURED_COLLECTIVE,
 		.noise_ratio = NOISE};
 	const struct diagnosis *d = diagnose(arena, diag, &request, &fault);
 	diag_print(diag, stdout);
