@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Axes: positions of values, choice of ticks, and drawing. */
-#include <math.h>
-
 #include "plots/shapes.h"
 #include "plots/style.h"
-#include "sim/base/arena.h"
 
 /* Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`. */
 static double nice_step(double least)

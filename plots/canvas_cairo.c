@@ -2,14 +2,8 @@
 /* PDF and PNG output. This is the only file that uses cairo. */
 #include <cairo-pdf.h>
 #include <cairo.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plots/shapes.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 
 #define PIXELS_PER_POINT 2.0
 /* A PDF contains its creation date, and the same drawing must give the same bytes. */

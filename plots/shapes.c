@@ -2,10 +2,6 @@
 /* Dashes, markers and hatches, which all canvases draw alike. */
 #include "plots/shapes.h"
 
-#include <math.h>
-
-#include "sim/base/diag.h"
-
 #define HATCH_STEP  4.0 /* distance of slanted lines and of dots */
 #define HATCH_PITCH 3.0 /* distance of horizontal or vertical lines */
 #define HATCH_LINE  0.6

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/shapes.h"
 #include "plots/style.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/result/result.h"
 
 /* Okabe and Ito, "Color Universal Design" (2008). */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text metrics without a font: widths and line breaks. */
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 #include "plots/shapes.h"
 #include "plots/style.h"
-#include "sim/base/arena.h"
 #include "sim/base/units.h"
 #include "sim/base/utf8.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by the parts of a calibration. */
 #include "calib/fit/calibrating.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/num.h"
 
 /* ---- points ---- */

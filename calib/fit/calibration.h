@@ -16,8 +16,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "calib/fit/interval.h"
 #include "calib/fit/recording.h"
 #include "calib/fit/segments.h"

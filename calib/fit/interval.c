@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/interval.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/num.h"
 
 enum { PASSES_MAX = 1000 };

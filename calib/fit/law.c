@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/law.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/num.h"
 
 static const double HUBER = 1.345, SIGMA = 0.03; /* typical deviation of kernels from the law */

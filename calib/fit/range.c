@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fits one parameter to rows that are ranges. The result is the parameter's prior, cut off where
  * a row leaves its range. */
-#include <math.h>
-
 #include "calib/fit/fitting.h"
 #include "sim/base/num.h"
 

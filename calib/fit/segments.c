@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/segments.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/num.h"
 
 /* Huber (1964): 95 % of the efficiency of least squares for normal errors. */

@@ -4,12 +4,6 @@
  * judge the whole calibration. The simulated system is two bare hosts and a link with the
  * latency and bandwidth that the forwarder added. */
 #include "calib/fit/streams.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/traces/recorded.h"
 

@@ -2,10 +2,8 @@
 #include "sim/base/diag.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
+#include "sim/base/base.h"
 #include "sim/base/hash.h"
 #include "sim/base/table.h"
 

@@ -2,11 +2,8 @@
 #include "sim/base/table.h"
 
 #include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 #include "sim/base/utf8.h"
 
 /* Minimum width of the last column, in characters. Narrower columns would hold one word a line. */

@@ -2,11 +2,7 @@
 #include "sim/cfg/text.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 
 enum {

@@ -2,12 +2,8 @@
 #include "sim/import/importer.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "calib/fit/recording.h"
-#include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/base/units.h"
 #include "sim/json/write.h"

@@ -2,10 +2,6 @@
 #include "sim/import/reading.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 
 enum { FILE_MAX_B = 16 << 20, QUOTE_MAX_B = 80 };
 

@@ -2,10 +2,7 @@
 #include "sim/import/settings.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/units.h"
 
 enum { SETTINGS_MAX = 50000 };

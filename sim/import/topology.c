@@ -4,10 +4,6 @@
  * The file has two groups. `machine` is the template, and `topology` joins as many of them as a
  * case needs. Values that no file holds come from data sheets of the parts, as in the shipped
  * machines, and their comments say "assumed". */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/gpu/models.h"
 #include "sim/import/topology.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about a dataset: the errors of predictions for its measured rows, or whether
  * the claims of the source hold. */
-#include <math.h>
-#include <string.h>
-
 #include "sim/report/answers.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/report/part.h"

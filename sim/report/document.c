@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Adding blocks to a report, and numbers in text. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/report/document.h"
 
 struct report *report_new(struct arena *arena, const char *title, const char *by)

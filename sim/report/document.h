@@ -10,7 +10,6 @@
 
 #include "plots/charts.h"
 #include "sim/base/table.h"
-#include "sim/base/vec.h"
 #include "sim/result/result.h"
 
 enum block_kind {

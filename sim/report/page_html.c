@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes a report as one HTML page without scripts and references to other files. Parts can be
  * folded, and figures show their values below the mouse. */
-#include <stdint.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 #include "sim/report/document.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Begin and end of a report, and helpers of all parts. */
-#include <math.h>
-#include <string.h>
-
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/dataset_charts.h"

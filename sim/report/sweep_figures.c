@@ -2,11 +2,7 @@
 #include "sim/report/sweep_figures.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/chart_data.h"
 #include "sim/result/answer.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables and summaries of datasets for people. */
 #include "sim/report/validation.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
 
 static const char *percent(struct arena *arena, double ratio)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/result/field.h"
 #include "sim/result/write.h"
 

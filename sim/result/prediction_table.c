@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
 #include "sim/cfg/cfg.h"
 #include "sim/result/answer.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/param.h"
 #include "sim/base/table.h"
 #include "sim/result/write.h"

@@ -2,9 +2,6 @@
 #include "sim/traces/collective_record.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const double SIZE_MAX_B = 1e15;
 

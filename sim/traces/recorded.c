@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/recorded.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/num.h"
 
 /* Rounding error of recorded times, which are in nanoseconds. */

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/replay.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "calib/sample/stats.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/traces/replay_parts.h"
 #include "sim/host/cpu.h"
 

@@ -4,14 +4,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/base/arena.h"
 #include "sim/verb/calibration.h"
 #include "sim/report/report.h"
 #include "sim/verb/verbs.h"

@@ -2,11 +2,8 @@
 /* Turns recordings into profiles, for `farwire fit FILE.jsonl` and `farwire calibrate`. */
 #include "sim/verb/calibration.h"
 
-#include <math.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
 
 bool is_recording(const char *word)

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire diagnose: compares a log of collectives with the prediction, and ranks single faults. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "calib/fit/fit.h"
 #include "sim/import/importer.h"
 #include "calib/fit/recording.h"
 #include "plots/charts.h"
 #include "sim/analysis/diagnose.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/verb/verbs.h"
 
 enum { SHOWN_MOST = 8, DRAWN_MOST = 3 };

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire explain: lists the parameters of a case with value, interval, origin and source. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/table.h"
-#include "sim/base/vec.h"
 #include "sim/json/write.h"
 #include "sim/report/caption.h"
 #include "sim/verb/verbs.h"

@@ -4,10 +4,8 @@
  * settings. So every text in a configuration that can be the name of a file counts as one. */
 #include <ctype.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
 #include "sim/cfg/text.h"
 #include "sim/verb/parser.h"

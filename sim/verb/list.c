@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire list: lists the shipped files and the built-in kinds, one per line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/num.h"
 #include "sim/base/table.h"
-#include "sim/base/vec.h"
 #include "sim/cfg/cfg.h"
 #include "sim/gpu/gpu.h"
 #include "sim/scenario/wiring.h"

@@ -4,14 +4,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "plots/canvas.h"
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
-#include "sim/base/diag.h"
 #include "sim/import/settings.h"
 #include "sim/verb/parser.h"
 #include "sim/verb/verbs.h"

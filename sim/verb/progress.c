@@ -2,12 +2,9 @@
 #include "sim/verb/progress.h"
 
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "calib/sample/clock.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire scale: predicts a training job or a collective on increasing numbers of GPUs. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/answers.h"
 #include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"

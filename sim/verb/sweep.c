@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sweep: predicts a case over a grid of parameter values. */
-#include <stdio.h>
-
-#include "sim/base/diag.h"
 #include "sim/analysis/ranks.h"
 #include "sim/report/answers.h"
 #include "sim/report/sweep_figures.h"

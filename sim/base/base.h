@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of the C library and of this folder that almost every file needs: memory, errors and
+ * arrays. A file includes this header unless one of its other headers does. */
+#pragma once
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
