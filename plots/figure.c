@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/figure.h"
-#include "sim/base/units.h"
 
 static const double strip_row = 10, strip_pad = 4, legend_gap = 8, caption_gap = 32;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/shapes.h"
 #include "plots/style.h"
-#include "sim/result/result.h"
 
 /* Okabe and Ito, "Color Universal Design" (2008). */
 static const uint32_t okabe_ito[8] = {0x000000, 0xE69F00, 0x56B4E9, 0x009E73,

@@ -5,7 +5,6 @@
  * latency and bandwidth that the forwarder added. */
 #include "calib/fit/streams.h"
 #include "sim/base/num.h"
-#include "sim/traces/recorded.h"
 
 enum { STEPS = 3, SETTINGS_MAX = 64 };
 

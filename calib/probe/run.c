@@ -3,12 +3,9 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "calib/probe/probe.h"
-#include "calib/sample/record.h"
 #include "calib/sample/run.h"
 #include "calib/sample/stats.h"
 

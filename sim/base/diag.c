@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/diag.h"
-
-#include <stdarg.h>
-
 #include "sim/base/base.h"
 #include "sim/base/hash.h"
 #include "sim/base/table.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/table.h"
-
-#include <stdarg.h>
-
 #include "sim/base/base.h"
 #include "sim/base/utf8.h"
 

@@ -4,7 +4,6 @@
 #include <ctype.h>
 
 #include "sim/report/chart_data.h"
-#include "sim/result/answer.h"
 
 /* ---- charts ---- */
 

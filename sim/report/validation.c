@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables and summaries of datasets for people. */
 #include "sim/report/validation.h"
-#include "sim/base/table.h"
 
 static const char *percent(struct arena *arena, double ratio)
 {

@@ -2,7 +2,6 @@
 #include "sim/traces/replay.h"
 #include "calib/sample/stats.h"
 #include "sim/traces/replay_parts.h"
-#include "sim/host/cpu.h"
 
 static const char *const host_choices[] = {"driver", "recorded", NULL};
 

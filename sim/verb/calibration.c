@@ -4,8 +4,6 @@
 
 #include <sys/stat.h>
 
-#include "sim/base/table.h"
-
 bool is_recording(const char *word)
 {
 	return ends_in(word, ".jsonl");

@@ -3,7 +3,6 @@
 #include "sim/verb/options.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 #include "plots/canvas.h"
