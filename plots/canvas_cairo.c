@@ -17,13 +17,6 @@ const char *__lsan_default_suppressions(void)
 	return "leak:libfontconfig";
 }
 
-static void set_paint(cairo_t *cairo, struct paint paint)
-{
-	cairo_set_source_rgba(cairo, (paint.rgb >> 16 & 0xFF) / 255.0,
-			      (paint.rgb >> 8 & 0xFF) / 255.0, (paint.rgb & 0xFF) / 255.0,
-			      paint.alpha);
-}
-
 static void path(cairo_t *cairo, const double *points, size_t count)
 {
 	cairo_new_path(cairo);
@@ -104,7 +97,9 @@ static void show_text(cairo_t *cairo, const struct shape *shape)
 static void draw_shape(cairo_t *cairo, const struct shape *shape)
 {
 	const double *at = shape->at;
-	set_paint(cairo, shape->paint);
+	cairo_set_source_rgba(cairo, (shape->paint.rgb >> 16 & 0xFF) / 255.0,
+			      (shape->paint.rgb >> 8 & 0xFF) / 255.0,
+			      (shape->paint.rgb & 0xFF) / 255.0, shape->paint.alpha);
 	switch (shape->kind) {
 	case SHAPE_RECTANGLE:
 		cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);

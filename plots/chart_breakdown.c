@@ -3,7 +3,6 @@
  * the longest step is so much longer than the shortest that a common scale would hide the parts of
  * the short one. */
 #include "plots/style.h"
-#include "sim/base/units.h"
 #include "sim/result/result.h"
 
 static const double row_height = 30, bar_height = 19;

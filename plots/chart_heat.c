@@ -3,7 +3,6 @@
  * neighbours. A line between the middles of cells shows where the answer crosses the target, or
  * 95 %. */
 #include "plots/style.h"
-#include "sim/base/units.h"
 
 enum {
 	SHADES_COUNT = 128, /* neighbouring cells of one shade are drawn as one */

@@ -3,7 +3,6 @@
  * logarithmic, and shows whether the model gives the right magnitude. The right one has the error
  * of the same points in percent and shows the accuracy. */
 #include "plots/figure.h"
-#include "sim/base/units.h"
 
 /* Least range of the axis of errors, in percent. */
 static const double WORST_LEAST = 12;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/chart_spans.h"
-#include "sim/base/num.h"
 
 static const double row_height = 16, row_gap = 3, group_gap = 8;
 /* in points: widths of spans that are drawn by themselves, of a bubble of passes, and of a block */

@@ -2,7 +2,6 @@
 /* Arithmetic and memory bandwidth of a GPU. */
 #include "calib/fit/calibrating.h"
 #include "calib/fit/law.h"
-#include "sim/base/num.h"
 #include "sim/base/param.h"
 
 static const double KERNELS_LIMIT = 0.10, CALLS_LIMIT = 0.05;

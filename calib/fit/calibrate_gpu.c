@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Calls, kernels and copies of a GPU. */
-#include <ctype.h>
-
 #include "calib/fit/calibrating.h"
 #include "sim/gpu/kernel.h"
 #include "sim/gpu/models.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by the parts of a calibration. */
 #include "calib/fit/calibrating.h"
-#include "sim/base/num.h"
 
 /* ---- points ---- */
 

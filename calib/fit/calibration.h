@@ -19,7 +19,6 @@
 #include "calib/fit/interval.h"
 #include "calib/fit/recording.h"
 #include "calib/fit/segments.h"
-#include "sim/base/units.h"
 
 struct calibrated {
 	const char *path; /* for example "driver.launch" */

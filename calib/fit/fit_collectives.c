@@ -9,7 +9,6 @@
 #include "calib/fit/fit.h"
 #include "calib/fit/recording.h"
 #include "calib/sample/stats.h"
-#include "sim/base/num.h"
 #include "sim/collective/schedule.h"
 
 /* The limit for whole programs in docs/models/calibration_fits.md. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/recording.h"
-
-#include <errno.h>
-
 #include "calib/fit/interval.h"
 #include "calib/sample/stats.h"
 #include "sim/json/document.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/segments.h"
-#include "sim/base/num.h"
 
 /* Huber (1964): 95 % of the efficiency of least squares for normal errors. */
 static const double HUBER = 1.345, MAD_TO_SIGMA = 1.4826;

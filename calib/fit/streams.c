@@ -4,7 +4,6 @@
  * judge the whole calibration. The simulated system is two bare hosts and a link with the
  * latency and bandwidth that the forwarder added. */
 #include "calib/fit/streams.h"
-#include "sim/base/num.h"
 
 enum { STEPS = 3, SETTINGS_MAX = 64 };
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "sim/cfg/text.h"

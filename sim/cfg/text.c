@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/cfg/text.h"
-
-#include <errno.h>
-
 #include "sim/base/utf8.h"
 
 enum {

@@ -15,7 +15,6 @@
  * fifth of the shapes is. */
 #include <strings.h>
 
-#include "sim/base/units.h"
 #include "sim/gpu/kernel.h"
 #include "sim/gpu/models.h"
 #include "sim/import/importer.h"

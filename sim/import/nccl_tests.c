@@ -13,7 +13,6 @@
  * all_gather and reduce_scatter. A file may contain several runs, each with
  * its own line '# nThread ...'. */
 #include "sim/import/importer.h"
-#include "sim/base/units.h"
 #include "sim/collective/schedule.h"
 
 static const double MICROS = 1e6; /* microseconds per second */

@@ -355,13 +355,6 @@ static bool to_switches(const struct machine_read *machine)
 	return false;
 }
 
-static void write_switches(struct machine_read *machine)
-{
-	const unsigned kinds = ~(1u << PART_GPU);
-	reading_line(machine->reading, "\tswitches = [%s];",
-		     names_of(machine, kinds, to_switches(machine) ? "\"nvswitch\"" : ""));
-}
-
 static void write_sockets(struct machine_read *machine)
 {
 	for (const struct machine_part *part = NULL;
@@ -521,7 +514,9 @@ static void write_topology(struct machine_read *machine)
 	reading_line(r, "\tvendor = \"any\";");
 	write_host(machine);
 	write_gpus(machine);
-	write_switches(machine);
+	const unsigned kinds = ~(1u << PART_GPU);
+	reading_line(machine->reading, "\tswitches = [%s];",
+		     names_of(machine, kinds, to_switches(machine) ? "\"nvswitch\"" : ""));
 	reading_line(r, "\tlinks = (");
 	write_sockets(machine);
 	write_pcie(machine, generation, machine->nvlinks.count);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Traces of profilers, as recorded calls. */
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "sim/import/importer.h"

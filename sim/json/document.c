@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/json/document.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 enum { TEXT_MAX_B = 1 << 20 }; /* the end of a longer text is left out */

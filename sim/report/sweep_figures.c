@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/sweep_figures.h"
-
-#include <ctype.h>
-
 #include "sim/report/chart_data.h"
 
 /* ---- charts ---- */

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE /* for realpath() and O_TMPFILE */
 #include "sim/result/result.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>

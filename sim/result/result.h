@@ -8,7 +8,6 @@
 #pragma once
 
 #include "sim/base/base.h"
-#include "sim/base/units.h"
 #include "sim/json/write.h"
 
 struct diag;

@@ -9,7 +9,6 @@
  * "name #2", and so on. */
 #include <inttypes.h>
 
-#include "sim/base/num.h"
 #include "sim/engine/trace.h"
 #include "sim/result/result.h"
 

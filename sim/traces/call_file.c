@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/call_file.h"
-
-#include <errno.h>
-
 #include "sim/base/gunzip.h"
-#include "sim/base/num.h"
 #include "sim/json/document.h"
 #include "sim/json/write.h"
 #include "sim/engine/names.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire calibrate: measures this machine's GPU, driver and links with farwire-probe, fits the
  * recording, and writes a profile and a page with the results. */
-#include <errno.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>

@@ -90,12 +90,6 @@ static void calibration_print(FILE *out, struct arena *arena, const struct calib
 
 /* ---- fit FILE.jsonl ---- */
 
-static bool is_folder(const char *path)
-{
-	struct stat about;
-	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
-
 static int draw(const struct command *command, const struct calibration *const *calibrations,
 		size_t count)
 {
@@ -177,7 +171,8 @@ int fit_recordings(const struct command *command)
 	}
 	for (size_t i = 0; i < count && strcmp(command->output, "-") != 0 && !command->quiet; i++)
 		calibration_print(stdout, command->arena, calibrations[i]);
-	bool folder = is_folder(command->output);
+	struct stat about;
+	bool folder = stat(command->output, &about) == 0 && S_ISDIR(about.st_mode);
 	if (!folder)
 		warn_of_machines(calibrations, count);
 	code = folder ? save_each(command, calibrations, count)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions that several verbs share: they predict cases, and write and draw results. */
-#include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>

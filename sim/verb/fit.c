@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire fit: fits parameters to rows of role fit, or to recordings of probes, and writes
  * profiles. */
-#include <errno.h>
 #include <unistd.h>
 
 #include "calib/fit/errors.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire import: converts recordings and logs of other tools to farwire's formats. */
-#include <errno.h>
-
 #include "sim/import/importer.h"
 #include "sim/base/gunzip.h"
 #include "sim/verb/progress.h"

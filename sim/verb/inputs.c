@@ -2,7 +2,6 @@
 /* Output files must not overwrite input files, including those that a case reads indirectly: its
  * topology, models, profiles, tables and their includes. This file does not know the meaning of
  * settings. So every text in a configuration that can be the name of a file counts as one. */
-#include <ctype.h>
 #include <limits.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire list: lists the shipped files and the built-in kinds, one per line. */
 #include "sim/import/importer.h"
-#include "sim/base/num.h"
 #include "sim/base/table.h"
 #include "sim/cfg/cfg.h"
 #include "sim/gpu/gpu.h"

@@ -2,7 +2,6 @@
 /* Parses argv into a struct command. */
 #include "sim/verb/options.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 #include "plots/canvas.h"
