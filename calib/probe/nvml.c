@@ -2,7 +2,6 @@
 #include "calib/probe/nvml.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 #define CLOCK_SM 1
 

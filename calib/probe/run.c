@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/probe/run.h"
 
-#include <math.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "calib/sample/run.h"

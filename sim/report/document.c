@@ -93,12 +93,11 @@ void report_show(struct report *report, const char *summary, const struct table 
 
 struct table *report_table(struct report *report, const char *columns, const char *caption, ...)
 {
-	struct table *table = table_new(report->arena);
+	struct table *table = table_new(report->arena, columns, 0);
 	va_list args;
 	va_start(args, caption);
 	report_show(report, NULL, table, arena_vprintf(report->arena, caption, args));
 	va_end(args);
-	table_columns(table, columns);
 	return table;
 }
 

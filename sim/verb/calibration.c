@@ -67,8 +67,7 @@ static const char *bound_text(struct arena *arena, enum quantity quantity, doubl
 /* Prints the parameters with their intervals, the gates, and the tests that were left out. */
 static void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
-	struct table *table = table_new(arena);
-	table_columns(table, "parameter|value>|low>|high>");
+	struct table *table = table_new(arena, "parameter|value>|low>|high>", 0);
 	for (size_t i = 0; i < calibration->parameters.count; i++) {
 		const struct calibrated *p = &calibration->parameters.items[i];
 		table_cells(table, CELLS(p->path, bound_text(arena, p->quantity, p->value.value),

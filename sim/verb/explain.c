@@ -47,9 +47,9 @@ static void write_table(FILE *out, const void *ctx)
 {
 	const struct explanation *e = ctx;
 	struct arena *arena = e->command->arena;
-	struct table *table = table_new(arena);
-	table_line_width(table, command_line_width(e->command));
-	table_columns(table, "parameter|value>|90 % interval|interval from|status|origin|note");
+	struct table *table =
+		table_new(arena, "parameter|value>|90 % interval|interval from|status|origin|note",
+			  command_line_width(e->command));
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];
 		table_cells(table, CELLS(p->path, cfg_param_text(arena, p, p->value),

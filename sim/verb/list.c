@@ -465,12 +465,11 @@ static int run(const struct command *command)
 	for (size_t i = 0; i < command->word_count; i++)
 		if (check_name(command, command->words[i]) != EXIT_DONE)
 			return EXIT_USAGE;
-	struct table *table = table_new(command->arena);
 	bool parameters = command->word_count == 1 && strcmp(command->words[0], "parameters") == 0;
 	/* Other lists are broken only on a terminal, so that grep finds whole lines. */
 	size_t width = command_line_width(command);
-	table_line_width(table, width || !parameters ? width : LINE_WIDTH);
-	table_columns(table, "what|group|name");
+	struct table *table = table_new(command->arena, "what|group|name",
+					width || !parameters ? width : LINE_WIDTH);
 	table_column(table, "", false);
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
 		if (wanted(command, folders[i].name))
