@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Axes: positions of values, choice of ticks, and drawing. */
-#include <math.h>
-
 #include "plots/shapes.h"
 #include "plots/style.h"
-#include "sim/base/arena.h"
 
 /* Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`. */
 static double nice_step(double least)
@@ -161,12 +158,6 @@ void draw_axis_x_at(struct drawing *drawing, const struct axis *axis, struct are
 		  false, label);
 }
 
-static const char *size_text(struct arena *arena, int power)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-	return arena_printf(arena, "%d %s", 1 << power % 10, units[power / 10]);
-}
-
 void draw_axis_x_sizes(struct drawing *drawing, const struct axis *axis, struct area area,
 		       const char *label)
 {
@@ -180,7 +171,9 @@ void draw_axis_x_sizes(struct drawing *drawing, const struct axis *axis, struct 
 		if (power % stride)
 			continue;
 		ticks[count] = ldexp(1, power);
-		texts[count++] = size_text(drawing->arena, power);
+		static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+		texts[count++] =
+			arena_printf(drawing->arena, "%d %s", 1 << power % 10, units[power / 10]);
 	}
 	draw_axis_x_at(drawing, axis, area, label, true, ticks, texts, count);
 }

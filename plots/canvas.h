@@ -13,10 +13,7 @@
  * canvases then fit the texts of a substitute font into the computed widths. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "sim/base/base.h"
 
 struct arena;
 

@@ -2,14 +2,8 @@
 /* PDF and PNG output. This is the only file that uses cairo. */
 #include <cairo-pdf.h>
 #include <cairo.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plots/shapes.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 
 #define PIXELS_PER_POINT 2.0
 /* A PDF contains its creation date, and the same drawing must give the same bytes. */
@@ -21,13 +15,6 @@ const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libfontconfig";
-}
-
-static void set_paint(cairo_t *cairo, struct paint paint)
-{
-	cairo_set_source_rgba(cairo, (paint.rgb >> 16 & 0xFF) / 255.0,
-			      (paint.rgb >> 8 & 0xFF) / 255.0, (paint.rgb & 0xFF) / 255.0,
-			      paint.alpha);
 }
 
 static void path(cairo_t *cairo, const double *points, size_t count)
@@ -110,7 +97,9 @@ static void show_text(cairo_t *cairo, const struct shape *shape)
 static void draw_shape(cairo_t *cairo, const struct shape *shape)
 {
 	const double *at = shape->at;
-	set_paint(cairo, shape->paint);
+	cairo_set_source_rgba(cairo, (shape->paint.rgb >> 16 & 0xFF) / 255.0,
+			      (shape->paint.rgb >> 8 & 0xFF) / 255.0,
+			      (shape->paint.rgb & 0xFF) / 255.0, shape->paint.alpha);
 	switch (shape->kind) {
 	case SHAPE_RECTANGLE:
 		cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);

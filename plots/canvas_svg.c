@@ -5,13 +5,7 @@
  *
  * textLength gives each text the width computed by the layout, whatever font the reader has.
  * Numbers have two decimals, which is a hundredth of a point. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plots/shapes.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/utf8.h"
 
 /* ---- attributes ---- */

@@ -2,12 +2,7 @@
 /* Parts of the step time: one horizontal bar per case, in milliseconds. The bars are in percent if
  * the longest step is so much longer than the shortest that a common scale would hide the parts of
  * the short one. */
-#include <math.h>
-#include <string.h>
-
 #include "plots/style.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/result/result.h"
 
 static const double row_height = 30, bar_height = 19;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lines over one varied parameter, and measured values. Where a case fails, the curve has no value,
  * and a cross is drawn in a strip below the plot, with one row per curve. */
-#include <math.h>
-
 #include "plots/figure.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 
 static const double plot_height = 300, small_height = 160, gap = 16, goal_ratio = 0.95, left = 50;
 

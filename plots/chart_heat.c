@@ -2,11 +2,7 @@
 /* Maps of an answer over two parameters. A cell extends to the middles between its point and the
  * neighbours. A line between the middles of cells shows where the answer crosses the target, or
  * 95 %. */
-#include <math.h>
-
 #include "plots/style.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 
 enum {
 	SHADES_COUNT = 128, /* neighbouring cells of one shade are drawn as one */

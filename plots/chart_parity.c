@@ -2,11 +2,7 @@
 /* Two panels with the same measured axis. The left one has predicted over measured values, both
  * logarithmic, and shows whether the model gives the right magnitude. The right one has the error
  * of the same points in percent and shows the accuracy. */
-#include <math.h>
-
 #include "plots/figure.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 
 /* Least range of the axis of errors, in percent. */
 static const double WORST_LEAST = 12;

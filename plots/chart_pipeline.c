@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One step of a plan: ranks over time. Kernels are named by pass and micro-batch ("F3"), waits by
  * their cause. Neighbouring spans of the same name are drawn as one. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plots/chart_spans.h"
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
 #include "sim/engine/trace.h"
 

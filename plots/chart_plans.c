@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Throughput of plans over the GPU memory that they need. */
-#include <math.h>
-
 #include "plots/figure.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 
 static const double plot_height = 300, giga = 1e9, left = 50;
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bars are horizontal, so that long labels fit beside them. The numbers are in columns at the
  * right, where no line crosses them. */
-#include <math.h>
-
 #include "plots/style.h"
-#include "sim/base/arena.h"
 
 static const double row_height = 27, bar_height = 14;
 static const struct look predicted_look = {.paint = {0x56B4E9, 1}};

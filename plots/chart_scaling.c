@@ -2,11 +2,7 @@
 /* Two panels over the number of GPUs: throughput with the ideal line, and scaling efficiency, which
  * shows details that the scale of the first panel hides. Without efficiencies there is only the
  * first panel. */
-#include <math.h>
-
 #include "plots/figure.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 
 static const double rate_height = 250, efficiency_height = 110, panel_gap = 14, left = 56;
 /* Axes are logarithmic beyond this number of GPUs, because numbers of GPUs usually double, or if

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/chart_spans.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-
 static const double row_height = 16, row_gap = 3, group_gap = 8;
 /* in points: widths of spans that are drawn by themselves, of a bubble of passes, and of a block */
 static const double seen = 6, seen_wait = 2, least = 1;

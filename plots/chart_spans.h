@@ -8,7 +8,6 @@
 #pragma once
 
 #include "plots/style.h"
-#include "sim/base/vec.h"
 
 enum { SPAN_KINDS_MAX = 16 };
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tracks of a trace over a window of time, grouped. */
-#include <math.h>
-#include <string.h>
-
 #include "plots/chart_spans.h"
-#include "sim/base/arena.h"
 #include "sim/engine/trace.h"
 
 enum { ROWS_MAX = 64 };

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A tornado chart: for each cause a bar from the value at its low end to that at its high end, the
  * widest on top. If both ends are on one side, or one fails, each end gets half of the row. */
-#include <math.h>
-
 #include "plots/style.h"
-#include "sim/base/arena.h"
 
 enum { BARS_MAX = 12 };
 static const double row_height = 26, bar_height = 15, end_space = 70;

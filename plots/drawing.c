@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <string.h>
-
 #include "plots/shapes.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/table.h"
 
 struct drawing *drawing_new(struct arena *arena, double width, double height)

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plots/figure.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/units.h"
-
 static const double strip_row = 10, strip_pad = 4, legend_gap = 8, caption_gap = 32;
 
 const struct look role_looks[2] = {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "plots/style.h"
-#include "sim/base/vec.h"
 
 enum { PANELS_MAX = 3 };
 

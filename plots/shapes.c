@@ -2,10 +2,6 @@
 /* Dashes, markers and hatches, which all canvases draw alike. */
 #include "plots/shapes.h"
 
-#include <math.h>
-
-#include "sim/base/diag.h"
-
 #define HATCH_STEP  4.0 /* distance of slanted lines and of dots */
 #define HATCH_PITCH 3.0 /* distance of horizontal or vertical lines */
 #define HATCH_LINE  0.6
@@ -59,13 +55,6 @@ static void slants(const struct hatching *h, double sign)
 	}
 }
 
-static void level_lines(const struct hatching *h)
-{
-	for (double k = ceil(h->top / HATCH_PITCH); k * HATCH_PITCH <= h->bottom; k++)
-		h->line(h->ctx,
-			(const double[]){h->left, k * HATCH_PITCH, h->right, k * HATCH_PITCH});
-}
-
 static void upright_lines(const struct hatching *h)
 {
 	for (double k = ceil(h->left / HATCH_PITCH); k * HATCH_PITCH <= h->right; k++)
@@ -94,8 +83,9 @@ double hatch_lines(const struct shape *shape, hatch_line *line, void *ctx)
 		slants(&h, 1);
 	if (hatch == HATCH_FALLING || hatch == HATCH_CROSSED)
 		slants(&h, -1);
-	if (hatch == HATCH_LEVEL)
-		level_lines(&h);
+	double first = ceil(h.top / HATCH_PITCH);
+	for (double k = first; hatch == HATCH_LEVEL && k * HATCH_PITCH <= h.bottom; k++)
+		h.line(h.ctx, (const double[]){h.left, k * HATCH_PITCH, h.right, k * HATCH_PITCH});
 	if (hatch == HATCH_UPRIGHT)
 		upright_lines(&h);
 	if (hatch == HATCH_DOTS)

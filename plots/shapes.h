@@ -7,7 +7,6 @@
 #pragma once
 
 #include "plots/canvas.h"
-#include "sim/base/vec.h"
 
 enum shape_kind {
 	SHAPE_RECTANGLE, /* at: x, y, width, height */

@@ -2,12 +2,6 @@
 #include "plots/shapes.h"
 #include "plots/style.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/result/result.h"
-
 /* Okabe and Ito, "Color Universal Design" (2008). */
 static const uint32_t okabe_ito[8] = {0x000000, 0xE69F00, 0x56B4E9, 0x009E73,
 				      0xF0E442, 0x0072B2, 0xD55E00, 0xCC79A7};

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text metrics without a font: widths and line breaks. */
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
 #include "plots/shapes.h"
 #include "plots/style.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/base/utf8.h"
 
 /* Advance widths of DejaVu Sans 2.37, Book and Bold, ASCII 32..126, in
@@ -157,20 +151,16 @@ void draw_row_label(struct drawing *drawing, double x, double y, const char *tex
 	draw_lines(drawing, x, y, size, ANCHOR_END, ink, lines, count);
 }
 
-static const char *superscript(struct arena *arena, int exponent)
-{
-	static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-	int size = exponent < 0 ? -exponent : exponent;
-	return arena_printf(arena, "%s%s%s", exponent < 0 ? "⁻" : "",
-			    size >= 10 ? digits[size / 10 % 10] : "", digits[size % 10]);
-}
-
 const char *power_text(struct arena *arena, double value)
 {
 	const char *sign = value < 0 ? "−" : "";
 	int exponent = (int)floor(log10(fabs(value)) + 1e-9);
 	double mantissa = fabs(value) / pow(10, exponent);
-	const char *power = superscript(arena, exponent);
+	static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+	int size = exponent < 0 ? -exponent : exponent;
+	const char *power =
+		arena_printf(arena, "%s%s%s", exponent < 0 ? "⁻" : "",
+			     size >= 10 ? digits[size / 10 % 10] : "", digits[size % 10]);
 	if (fabs(mantissa - 1) < 1e-6)
 		return arena_printf(arena, "%s10%s", sign, power);
 	return arena_printf(arena, "%s%.3g·10%s", sign, mantissa, power);

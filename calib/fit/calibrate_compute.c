@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arithmetic and memory bandwidth of a GPU. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "calib/fit/calibrating.h"
 #include "calib/fit/law.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/base/param.h"
 
 static const double KERNELS_LIMIT = 0.10, CALLS_LIMIT = 0.05;

@@ -16,11 +16,7 @@
  * follows from it. Otherwise the pace is an upper bound of the client's cost. The rest of S is the
  * way of two messages. The difference of S between TCP and shared memory is the extra cost of TCP.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calib/fit/calibrating.h"
-#include "sim/base/arena.h"
 
 static const double CALLS_LIMIT = 0.05;
 /* Defaults of sim/remoting and sim/transport for costs that stay unknown. */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Calls, kernels and copies of a GPU. */
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
 #include "calib/fit/calibrating.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/gpu/kernel.h"
 #include "sim/gpu/models.h"
 #include "sim/scenario/scenario.h"

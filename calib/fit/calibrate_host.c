@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TCP, storage and memory of a host, and collectives. */
-#include <math.h>
-#include <string.h>
-
 #include "calib/fit/calibrating.h"
-#include "sim/base/arena.h"
 
 static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
 static const double INLINE_B = 16384; /* default of sim/transport */

@@ -2,13 +2,6 @@
 /* Shared by the parts of a calibration. */
 #include "calib/fit/calibrating.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-
 /* ---- points ---- */
 
 size_t calibrating_find(struct calibrating *c, const char *test, const char *words,

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/calibration.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "calib/fit/calibrating.h"
-#include "sim/base/arena.h"
 
 /* Probability of intervals in files (cfg.h). */
 static const double CONFIDENCE = 0.9;

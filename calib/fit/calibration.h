@@ -16,12 +16,9 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "calib/fit/interval.h"
 #include "calib/fit/recording.h"
 #include "calib/fit/segments.h"
-#include "sim/base/units.h"
 
 struct calibrated {
 	const char *path; /* for example "driver.launch" */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/errors.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
-
 /* Steps 2 and 4 of the rule. */
 static const double SPARE_LEAST = 0.02, COMMON_ROWS = 3;
 

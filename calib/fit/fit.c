@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/fitting.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-
 /* Assumed run-to-run spread of a throughput, if the source gives none. */
 static const double SPREAD_RATIO = 0.005;
 static const double TOLERANCE = 2e-4;
@@ -405,19 +398,6 @@ static void keep_rows(struct fitting *f, struct fit_stage_result *stage)
 	stage->leverage = ARENA_ARRAY(f->arena, f->row_count, double);
 }
 
-static void note_seen(struct fitting *f, struct fit_stage_result *stage)
-{
-	struct fit_stage_result *stages = f->result->stages;
-	size_t index = (size_t)(stage - stages);
-	stage->seen = ARENA_ARRAY(f->arena, index + 1, bool);
-	for (size_t k = index; k-- > 0;) {
-		for (size_t i = 0; i < f->row_count; i++)
-			stage->seen[k] = stage->seen[k] || sees(f, f->rows[i], &stages[k]);
-		for (size_t i = 0; stage->seen[k] && i < k; i++)
-			stage->seen[i] = stage->seen[i] || stages[k].seen[i];
-	}
-}
-
 static void run_stage(struct fitting *f, const struct cfg_node *node,
 		      struct fit_stage_result *stage)
 {
@@ -436,7 +416,15 @@ static void run_stage(struct fitting *f, const struct cfg_node *node,
 	stage->first = f->first;
 	stage->count = f->count;
 	keep_rows(f, stage);
-	note_seen(f, stage);
+	struct fit_stage_result *stages = f->result->stages;
+	size_t index = (size_t)(stage - stages);
+	stage->seen = ARENA_ARRAY(f->arena, index + 1, bool);
+	for (size_t k = index; k-- > 0;) {
+		for (size_t i = 0; i < f->row_count; i++)
+			stage->seen[k] = stage->seen[k] || sees(f, f->rows[i], &stages[k]);
+		for (size_t i = 0; stage->seen[k] && i < k; i++)
+			stage->seen[i] = stage->seen[i] || stages[k].seen[i];
+	}
 	if (f->progress)
 		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profiles[0], f->count,
 			f->row_count);

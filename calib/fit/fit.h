@@ -45,7 +45,6 @@
 #pragma once
 
 #include "sim/analysis/dataset.h"
-#include "sim/base/vec.h"
 #include "sim/scenario/evidence.h"
 
 enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 96, FIT_ROWS_MAX = 512, FIT_PROFILES_MAX = 256 };

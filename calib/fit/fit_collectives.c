@@ -6,15 +6,9 @@
  * remaining parameters then hold for other sizes, numbers of ranks and networks. The offered
  * parameters are those that differed from the library's own in measurements of two systems
  * (docs/models/nccl.md), and efficiencies. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "calib/fit/fit.h"
 #include "calib/fit/recording.h"
 #include "calib/sample/stats.h"
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/collective/schedule.h"
 
 /* The limit for whole programs in docs/models/calibration_fits.md. */

@@ -3,7 +3,7 @@
  * file that it was made from. This is the only module that uses nettle. */
 #pragma once
 
-#include <stdio.h>
+#include "sim/base/base.h"
 
 enum { HASH_TEXT_B = 65 }; /* 64 digits and a zero byte */
 

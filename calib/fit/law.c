@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/law.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-
 static const double HUBER = 1.345, SIGMA = 0.03; /* typical deviation of kernels from the law */
 static const double UNBOUND = 50, RANGE = 8, STEP = 0.005; /* in logarithms, but UNBOUND */
 /* Standard deviation of a constant's logarithm that points without an effect of it give. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes a fitted profile. */
-#include <stdio.h>
-#include <string.h>
-
 #include "calib/fit/fit.h"
-#include "sim/base/arena.h"
 
 static const char *value_text(struct arena *arena, const struct fitted_parameter *parameter,
 			      double value)

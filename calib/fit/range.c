@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fits one parameter to rows that are ranges. The result is the parameter's prior, cut off where
  * a row leaves its range. */
-#include <math.h>
-
 #include "calib/fit/fitting.h"
-#include "sim/base/num.h"
 
 /* The search tries POINTS + 1 values between the bounds of the parameter. It then halves the
  * distance between the last value inside and the next one outside HALVINGS times. */

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/recording.h"
-
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "calib/fit/interval.h"
 #include "calib/sample/stats.h"
-#include "sim/base/arena.h"
 #include "sim/json/document.h"
 
 static const double MAD_TO_SIGMA = 1.4826, OUTLIER_SIGMAS = 10;

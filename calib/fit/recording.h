@@ -18,14 +18,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-
 #include "calib/fit/hash.h"
 #include "calib/sample/record.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 
 enum {
 	RECORDING_WORDS = 8,

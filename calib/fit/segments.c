@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/segments.h"
 
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-
 /* Huber (1964): 95 % of the efficiency of least squares for normal errors. */
 static const double HUBER = 1.345, MAD_TO_SIGMA = 1.4826;
 /* The error of a held-out point next to a boundary shows that there is a boundary, but not its

@@ -15,8 +15,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "sim/base/base.h"
 
 struct xy {
 	double x, y; /* y > 0 */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Uncertainty of a fit: intervals, correlations, and the influence of what it took as given. */
-#include <math.h>
-#include <string.h>
-
 #include "calib/fit/fitting.h"
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-#include "sim/base/vec.h"
 
 /* The step of a job can be locked to a cycle and then changes in stairs. If the narrow difference
  * finds no slope, the wide one is used. */

@@ -5,14 +5,6 @@
  * latency and bandwidth that the forwarder added. */
 #include "calib/fit/streams.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-#include "sim/traces/recorded.h"
-
 enum { STEPS = 3, SETTINGS_MAX = 64 };
 
 /* ---- the programs, as docs/calibration.md has them ---- */

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/systems.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "calib/fit/errors.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/predict/baselines.h"
 
 /* Most rows of a role that are predicted of a system, at even distances, and draws of each. They

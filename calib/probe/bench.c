@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/probe/probe.h"
-
-#include <stdio.h>
-
 #include "calib/sample/stats.h"
 
 #define CLOCK_READS_COUNT 201

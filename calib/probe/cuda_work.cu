@@ -5,8 +5,6 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "calib/probe/kernels.cuh"
 

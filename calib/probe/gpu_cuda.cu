@@ -3,9 +3,6 @@
 #include "calib/probe/cuda.cuh"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "calib/probe/kernels.cuh"
 #include "calib/probe/nvml.h"

@@ -2,8 +2,6 @@
 #include "calib/probe/nvml.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 
 #define CLOCK_SM 1
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe A1: the host's time in each call, with an idle stream and behind a blocker. The launch
  * queue never fills up. */
-#include <string.h>
-
 #include "calib/probe/probe.h"
 
 /* After this many calls the blocker is released. Arguments take room in the launch queue, too, and

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe M1: copies between host and GPU: the time of one of many copies. Copies that need no host
  * run behind a blocker. */
-#include <math.h>
-#include <string.h>
-
 #include "calib/probe/probe.h"
 
 #define REPEATS_MOST 16

@@ -3,8 +3,6 @@
  * arguments. In mode sync it waits for each answer. Otherwise the sample is the time of one of
  * CALLS_COUNT calls that do not wait, including a final wait. The second kind is a copy to the GPU,
  * measured until its data have arrived. */
-#include <string.h>
-
 #include "calib/probe/probe.h"
 
 #define CALLS_COUNT 64

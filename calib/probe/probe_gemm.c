@@ -3,8 +3,6 @@
  * random shapes, of which a fifth are held out. A product under 500 us is repeated in a graph for
  * about a millisecond, at most 20 times, because launches from the host are too slow for short
  * kernels. All products are measured from start to start, including the gap. */
-#include <math.h>
-
 #include "calib/probe/probe.h"
 
 #define SPAN_S       1e-3

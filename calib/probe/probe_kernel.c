@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe A3: timing between kernels, and between kernels and the host, measured by kernels that
  * store their begin and end. */
-#include <math.h>
-#include <string.h>
-
 #include "calib/probe/probe.h"
 
 #define CHAIN_COUNT 32

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe M3: two kernels of BabelStream, on data that do not fit the level-2 cache. size_B counts
  * all bytes read and written. */
-#include <math.h>
-#include <string.h>
-
 #include "calib/probe/probe.h"
 
 #define SPAN_S       1e-3 /* approximate time of the work behind one blocker */

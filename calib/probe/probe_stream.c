@@ -8,8 +8,6 @@
  *   training  4 MiB to the GPU, 60 kernels, 20 kernels of a tenth of their time,
  *             4 bytes back, a wait
  */
-#include <string.h>
-
 #include "calib/probe/probe.h"
 
 #define ARGUMENT_B     128

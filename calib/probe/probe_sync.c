@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe A4: the time to launch a kernel and wait for it, minus the kernel's duration. */
-#include <math.h>
-#include <string.h>
-
 #include "calib/probe/probe.h"
 
 static const char *const modes[] = {

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/probe/run.h"
 
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "calib/probe/probe.h"
-#include "calib/sample/record.h"
 #include "calib/sample/run.h"
 #include "calib/sample/stats.h"
 

@@ -3,8 +3,6 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SHARE_PARTS 2
 

@@ -2,9 +2,6 @@
 #include "calib/sample/run.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "calib/sample/clock.h"

@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "calib/sample/plan.h"
 #include "calib/sample/record.h"
 

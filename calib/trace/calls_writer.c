@@ -3,9 +3,7 @@
 
 #include <ctype.h>
 #include <search.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

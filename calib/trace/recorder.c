@@ -12,13 +12,11 @@
  */
 #include "calib/trace/recorder.h"
 
-#include <cupti.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

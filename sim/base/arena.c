@@ -2,8 +2,6 @@
 #include "sim/base/arena.h"
 
 #include <stdalign.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__

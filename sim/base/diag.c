@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/diag.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
+#include "sim/base/base.h"
 #include "sim/base/hash.h"
 #include "sim/base/table.h"
 

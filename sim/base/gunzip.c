@@ -2,10 +2,9 @@
 #include "sim/base/gunzip.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/types.h>
 #include <zlib.h>
+#include "sim/base/base.h"
 
 /* A file may unpack to 1 GiB and 64 times its size. Call files of the samples shrink to between a
  * tenth and a fortieth, and a file of equal bytes to a thousandth. */

@@ -2,9 +2,6 @@
 /* Reads files that gzip has compressed. Only gunzip.c uses zlib. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "sim/base/diag.h"
 
 /* Returns the file itself if its first two bytes are not those of gzip. Otherwise returns a

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/hash.h"
-
-#include <string.h>
+#include "sim/base/base.h"
 
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size_B)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/lines.h"
-
-#include <string.h>
+#include "sim/base/base.h"
 
 static int next_byte(struct lines *lines)
 {

@@ -2,9 +2,6 @@
 /* Reads a text file or a text in memory line by line, and divides lines into words. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "sim/base/diag.h"
 
 enum { LINES_MAX_B = 65536 };

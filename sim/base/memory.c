@@ -2,8 +2,6 @@
 /* libconfig does not check whether its allocations succeed. The Makefile links it statically with
  * the linker's option --wrap, which sends all calls of these functions in farwire and in libconfig
  * here. Without memory the program then ends with a message, as arenas do. */
-#include <stddef.h>
-
 #include "sim/base/arena.h"
 
 /* the linker's names */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/notes.h"
-
-#include <stdbool.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
+#include "sim/base/base.h"
 
 /* A phrase has at most this number of bytes; a longer clause says too little in a cell. */
 enum { PHRASE_MOST = 36 };

@@ -2,17 +2,14 @@
 #include "sim/base/num.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multimin.h>
 #include <gsl/gsl_roots.h>
 
+#include "sim/base/base.h"
 #include "calib/sample/stats.h"
-#include "sim/base/diag.h"
 #include "sim/base/hash.h"
 
 void num_init(void)

@@ -3,8 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-#include "sim/base/arena.h"
+#include "sim/base/base.h"
 
 struct sharing {
 	void (*work)(void *ctx, size_t index);

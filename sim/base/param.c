@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/param.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 
 static bool is_unit(const char *word)
 {

@@ -34,9 +34,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "sim/base/registry.h"
 #include "sim/base/units.h"
 

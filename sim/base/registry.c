@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/registry.h"
-
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 
 const void *registry_at(const struct registry *registry, size_t index)
 {

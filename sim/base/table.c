@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/table.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 #include "sim/base/utf8.h"
 
 /* Minimum width of the last column, in characters. Narrower columns would hold one word a line. */
@@ -111,13 +105,6 @@ void lines_wrap(FILE *out, const char *text, size_t width)
 	arena_free(scratch);
 }
 
-struct table *table_new(struct arena *arena)
-{
-	struct table *table = ARENA_NEW(arena, struct table);
-	table->arena = arena;
-	return table;
-}
-
 void table_column(struct table *table, const char *title, bool right)
 {
 	FW_ASSERT(table->rows.count == 0);
@@ -127,15 +114,19 @@ void table_column(struct table *table, const char *title, bool right)
 	column->width = width_of(title);
 }
 
-void table_columns(struct table *table, const char *titles)
+struct table *table_new(struct arena *arena, const char *titles, size_t line_width)
 {
+	struct table *table = ARENA_NEW(arena, struct table);
+	table->arena = arena;
+	table->line_width = line_width;
 	while (*titles) {
 		size_t length = strcspn(titles, "|");
 		bool right = titles[length - 1] == '>';
-		table_column(table, arena_printf(table->arena, "%.*s", (int)length - right, titles),
+		table_column(table, arena_printf(arena, "%.*s", (int)length - right, titles),
 			     right);
 		titles += length + (titles[length] == '|');
 	}
+	return table;
 }
 
 void table_cells(struct table *table, const char *const *cells)
@@ -277,9 +268,7 @@ static void print_line(struct column_block block, const char *const *cells, FILE
 /* Returns a table whose first column numbers the rows. */
 static struct table *numbered(struct arena *arena, const struct table *table)
 {
-	struct table *new = table_new(arena);
-	new->line_width = table->line_width;
-	table_column(new, "#", true);
+	struct table *new = table_new(arena, "#>", table->line_width);
 	for (size_t i = 0; i < table->columns.count; i++)
 		*VEC_PUSH(arena, &new->columns) = table->columns.items[i];
 	for (size_t i = 0; i < table->rows.count; i++) {

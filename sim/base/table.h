@@ -45,12 +45,11 @@ bool ends_in(const char *text, const char *ending);
  * more blanks at their beginning. */
 void lines_wrap(FILE *out, const char *text, size_t width);
 
-struct table *table_new(struct arena *arena);
+/* Returns a table with the titles between bars. A ">" at the end of a title aligns its cells to the
+ * right: "link|utilisation>". line_width: see table_line_width. */
+struct table *table_new(struct arena *arena, const char *titles, size_t line_width);
 /* Adds a column; right aligns its cells to the right, for numbers. Call it before the first row. */
 void table_column(struct table *table, const char *title, bool right);
-/* Adds columns with the titles between bars. A ">" at the end of a title aligns its cells to the
- * right: "link|utilisation>". */
-void table_columns(struct table *table, const char *titles);
 /* Adds a row of these cells, a list that ends with NULL: CELLS("a", "b"). */
 #define CELLS(...) ((const char *const[]){__VA_ARGS__, NULL})
 void table_cells(struct table *table, const char *const *cells);
@@ -65,7 +64,7 @@ void table_cell_failed(struct table *table, const char *reason);
 void table_tone(struct table *table, enum row_tone tone);
 /* Limits lines to width characters. Columns that do not fit follow below, as a second table that
  * begins with the same first column, or with the numbers of rows if that column is wide. A long
- * text in the last column is broken between words and continues below its beginning. 0, as without
- * this call, leaves lines whole. */
+ * text in the last column is broken between words and continues below its beginning. 0 leaves lines
+ * whole. */
 void table_line_width(struct table *table, size_t width);
 void table_print(const struct table *table, FILE *out);

@@ -2,12 +2,7 @@
 #include "sim/base/units.h"
 
 #include <locale.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 
 enum { SMALL = 1, LARGE = 2, BINARY = 4 };
 

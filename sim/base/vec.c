@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/vec.h"
-
-#include <string.h>
-
-#include "sim/base/arena.h"
+#include "sim/base/base.h"
 
 void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room, size_t item_size)
 {

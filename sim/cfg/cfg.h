@@ -30,10 +30,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 #include "sim/base/param.h"
 
 struct cfg_node; /* one setting, borrowed from the tree */

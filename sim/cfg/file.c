@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "sim/base/arena.h"
 #include "sim/cfg/text.h"
 
 enum { FILE_MAX_B = 16 * 1024 * 1024 };

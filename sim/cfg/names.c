@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/cfg/resolution.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-
 const char *cfg_list(struct arena *arena, const char *const *words, size_t count)
 {
 	enum { LISTED_MAX = 12 };

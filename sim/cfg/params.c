@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/cfg/cfg.h"
 #include "sim/cfg/resolution.h"
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/cfg/resolution.h"
-
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/hash.h"
-#include "sim/base/vec.h"
 
 struct cfg_resolution *cfg_resolution_new(struct arena *arena)
 {

@@ -2,7 +2,6 @@
 /* Private to sim/cfg: pending overrides, parameters already read, and unknown names. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/cfg/cfg.h"
 
 struct cfg_setting {

@@ -10,10 +10,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
+#include "sim/base/base.h"
 
 struct cfg_source_text {
 	VEC(char) text;           /* ends in NUL, which count includes */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <libconfig.h>
-#include <math.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/cfg/cfg.h"
 #include "sim/cfg/resolution.h"
 #include "sim/cfg/text.h"

@@ -2,9 +2,6 @@
 #include "sim/cfg/xml.h"
 
 #include <expat.h>
-#include <string.h>
-
-#include "sim/base/vec.h"
 
 enum { DEPTH_MAX = 64, ELEMENTS_MAX = 200000, TEXT_MAX_B = 1 << 20 };
 

@@ -2,10 +2,7 @@
 /* Reads XML with expat, element by element. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 
 struct xml_element {
 	const char *name;

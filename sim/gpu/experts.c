@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/gpu/experts.h"
-
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "sim/base/diag.h"
 #include "sim/base/hash.h"
 #include "sim/gpu/kernel.h"
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include "sim/base/base.h"
 
 enum experts_distribution {
 	EXPERTS_UNIFORM,

@@ -21,9 +21,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "sim/base/base.h"
 #include "sim/base/param.h"
 #include "sim/engine/engine.h"
 #include "sim/fabric/fabric.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/gpu/kernel.h"
-
-#include <math.h>
-
 #include "sim/gpu/gpu.h"
 
 /* Tiles of a product that the blocks of a library's kernels compute, and the parts into which a

@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "sim/base/param.h"
 #include "sim/gpu/experts.h"
 

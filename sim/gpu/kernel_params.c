@@ -15,23 +15,21 @@ double number_type_B(enum number_type type)
 	return sizes_B[type];
 }
 
+#define BETWEEN "assumption: between the generations that were fitted"
 static const struct param_row kernel_rows[] = {
 	COST_GENERATION(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
-			"part of the fp32 peak that large matrix products reach",
-			"assumption: between the generations that were fitted"),
+			"part of the fp32 peak that large matrix products reach", BETWEEN),
 	COST_GENERATION(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.75",
-			"part of the TF32 peak that large matrix products reach",
-			"assumption: between the generations that were fitted"),
+			"part of the TF32 peak that large matrix products reach", BETWEEN),
 	COST_GENERATION(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.8",
-			"part of the fp16 or bf16 peak that large matrix products reach",
-			"assumption: between the generations that were fitted"),
+			"part of the fp16 or bf16 peak that large matrix products reach", BETWEEN),
 	COST_GENERATION(
 		struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
 		"part of the FP8 peak that large matrix products reach",
 		"assumption: lower than for 16 bits, because bytes and start-up weigh more"),
 	COST_GENERATION(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
 			"part of the peak of its number type that fused attention reaches",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
 			"part of the peak of its number type that cuDNN's fused attention reaches",
 			"assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
@@ -40,7 +38,7 @@ static const struct param_row kernel_rows[] = {
 			"0.65",
 			"part of the peak of its number type that attention without backward "
 			"reaches, as in inference",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_ASSUMED(
 		struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.9",
 		"rate of a convolution divided by that of a matrix product; below 1, because "
@@ -48,8 +46,7 @@ static const struct param_row kernel_rows[] = {
 		"large windows of 3 x 3 on an H100 reach 0.5 to 0.79 of the peak in bf16 and NHWC, "
 		"and products 0.8 (calib/trace/kernels.py)"),
 	COST_GENERATION(struct kernel_params, fill_s, QUANTITY_TIME, 0, 1e-3, "0.6 us",
-			"time in which a tile of a product loads its first elements",
-			"assumption: between the generations that were fitted"),
+			"time in which a tile of a product loads its first elements", BETWEEN),
 	COST_GENERATION(struct kernel_params, load_Bps, QUANTITY_RATE, 1e8, 1e13, "60 GB/s",
 			"rate at which an SM loads tiles of operands and stores results",
 			"assumption: at most 64 bytes in each clock cycle from the L2 cache"),
@@ -59,7 +56,7 @@ static const struct param_row kernel_rows[] = {
 	COST_GENERATION(struct kernel_params, operand_ratio, QUANTITY_RATIO, 0.3, 1.25, "1",
 			"bandwidth at which products read their operands, divided by that of "
 			"streaming kernels",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(struct kernel_params, sustained_ratio, QUANTITY_RATIO, 0.2, 1.25, "0.85",
 			"rate of products in a program divided by that of a product alone: power "
 			"lowers the clock, and communication takes SMs",
@@ -84,35 +81,34 @@ static const struct param_row kernel_rows[] = {
 		"11 us backward beside their bytes (docs/models/kernels.md)"),
 	COST_GENERATION(struct kernel_params, plain_fill_s, QUANTITY_TIME, 0, 1e-3, "1.4 us",
 			"time in which a tile of vLLM's FP8 products loads its first elements",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(struct kernel_params, quantise_ratio, QUANTITY_RATIO, 0.02, 2, "0.8",
 			"bandwidth of kernels that quantise 16 bits to FP8, divided by that of "
 			"streaming kernels",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(
 		struct kernel_params, experts_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
 		"part of the peak of its number type that the products of fused experts reach",
-		"assumption: between the generations that were fitted"),
+		BETWEEN),
 	COST_GENERATION(struct kernel_params, experts_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
 			"part of the FP8 or FP4 peak that the products of fused experts reach",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(
 		struct kernel_params, experts_block_ratio, QUANTITY_RATIO, 0.01, 2, "0.25",
 		"part of the FP8 peak that the products of fused experts reach if each block of "
 		"128 weights has a scale, by which sums are multiplied",
-		"assumption: between the generations that were fitted"),
+		BETWEEN),
 	COST_GENERATION(struct kernel_params, experts_operand_ratio, QUANTITY_RATIO, 0.3, 1.25,
 			"1.05",
 			"bandwidth at which fused experts read weights, divided by that of "
 			"streaming kernels",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(struct kernel_params, experts_pass_ratio, QUANTITY_RATIO, 0.05, 2, "0.8",
 			"bandwidth of the activation and the sum of fused experts, divided by that "
 			"of streaming kernels",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(struct kernel_params, experts_kernel_s, QUANTITY_TIME, 0, 1e-3, "4 us",
-			"time that each kernel of fused experts takes at least",
-			"assumption: between the generations that were fitted"),
+			"time that each kernel of fused experts takes at least", BETWEEN),
 	COST_GENERATION(struct kernel_params, experts_step_s, QUANTITY_TIME, 0, 1e-4, "0.2 us",
 			"time in which a block of fused experts loads its part of both matrices",
 			"assumption: the latency of memory, between the generations that were "
@@ -124,11 +120,11 @@ static const struct param_row kernel_rows[] = {
 		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "2.8 us",
 		"time in which a block of attention loads its first elements and writes its "
 		"result, for prompts",
-		"assumption: between the generations that were fitted"),
+		BETWEEN),
 	COST_GENERATION(struct kernel_params, attention_floor_s, QUANTITY_TIME, 0, 1e-3, "5 us",
 			"time of attention of prompts beside its blocks: lengths are prepared, and "
 			"kernels start",
-			"assumption: between the generations that were fitted"),
+			BETWEEN),
 	COST_GENERATION(
 		struct kernel_params, attention_store_s, QUANTITY_TIME, 0, 1e-3, "1.2 us",
 		"time of a block that writes the keys and values of a new token into the cache",
@@ -138,15 +134,14 @@ static const struct param_row kernel_rows[] = {
 		struct kernel_params, token_fill_s, QUANTITY_TIME, 0, 1e-3, "2.5 us",
 		"time in which a block of attention of single tokens loads its first elements "
 		"and writes its result",
-		"assumption: between the generations that were fitted"),
+		BETWEEN),
 	COST_GENERATION(struct kernel_params, token_floor_s, QUANTITY_TIME, 0, 1e-3, "5.5 us",
-			"time of attention of single tokens beside its blocks",
-			"assumption: between the generations that were fitted"),
+			"time of attention of single tokens beside its blocks", BETWEEN),
 	COST_GENERATION(
 		struct kernel_params, token_load_Bps, QUANTITY_RATE, 1e8, 1e13, "30 GB/s",
 		"rate at which an SM reads keys and values for single tokens; lower than load, "
 		"because few rows leave few loads in flight",
-		"assumption: between the generations that were fitted"),
+		BETWEEN),
 };
 const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/gpu/models.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 #include <strings.h>
 
-#include "sim/base/arena.h"
+#include "sim/base/base.h"
 
 static const struct gpu_model models[] = {
 #define GPU_MODEL(name, profile, pcie, lanes, nvlink, device)                                      \

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Streams: from the submission of an operation to its completion. internal.h lists the states. */
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/engine/trace.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/internal.h"

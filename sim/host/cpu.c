@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/host/cpu.h"
-
 #include "sim/host/internal.h"
-
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/engine/trace.h"
 
 /* Share of the core for service and for flows while both want it. */

@@ -20,9 +20,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
+#include "sim/base/base.h"
 #include "sim/engine/engine.h"
 #include "sim/fabric/fabric.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/host/host.h"
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/host/internal.h"
 
 static const char *const power_policies[] = {"balanced", "max_performance", NULL};

@@ -25,9 +25,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "sim/base/param.h"
 #include "sim/fabric/fabric.h"
 #include "sim/host/cpu.h"

@@ -2,10 +2,6 @@
 /* Shared by the files of this folder only. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "sim/host/host.h"
 
 struct host_core {

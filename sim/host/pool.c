@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pools of cores: work shared by several threads. */
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/host/internal.h"
 
 /* Largest rounding error of a thread count, which is a sum of fractions. */

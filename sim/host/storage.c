@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/host/storage.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/list.h"
-#include "sim/base/diag.h"
 
 static const struct param_row storage_rows[] = {
 	COST_PRINTED(struct storage_params, bandwidth_Bps, QUANTITY_RATE, 1e3, 1e14, "540 MB/s",

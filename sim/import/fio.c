@@ -8,9 +8,6 @@
  * A sample is the time in which each of all readers reads a block: blocks of all readers over their
  * bandwidth. Readers are the clones of a job (numjobs), times the requests that an asynchronous
  * engine has in flight (iodepth). Without --group_reporting each clone has an entry of its own. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
 
 struct fio_job {

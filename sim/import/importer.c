@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/import/importer.h"
-
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "calib/fit/recording.h"
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-#include "sim/base/units.h"
 #include "sim/json/write.h"
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";

@@ -16,13 +16,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
-#include "sim/base/diag.h"
 #include "sim/base/lines.h"
 #include "sim/base/registry.h"
-#include "sim/base/vec.h"
 #include "sim/json/document.h"
 #include "sim/traces/readers.h"
 

@@ -14,12 +14,7 @@
  *
  *   [  1] 2.0000-3.0000 sec  11.6 MBytes  97.5 Mbits/sec
  *   [  1] 0.0000-3.1520 sec  35.4 MBytes  94.1 Mbits/sec */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 
 static const double BLOCK_B = 131072, BITS = 8, MICROS = 1e6;
 /* Headers of IPv4 and TCP, without and with timestamps. */

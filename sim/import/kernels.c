@@ -13,12 +13,8 @@
  * the same things, and a latency in ms. Its attention rows have isl new tokens after step cached
  * ones, or one new token. A role (fit, test or report) says which rows are held out. Without one, a
  * fifth of the shapes is. */
-#include <math.h>
-#include <string.h>
 #include <strings.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/gpu/kernel.h"
 #include "sim/gpu/models.h"
 #include "sim/import/importer.h"

@@ -8,11 +8,6 @@
  * - A loss is that at which farwire's own TCP (tcp_loss_rate) has the measured goodput.
  * - A one-way latency is half a round trip without the work of both ends that farwire adds itself.
  */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/cfg/cfg.h"
 #include "sim/host/host.h"
 #include "sim/import/importer.h"

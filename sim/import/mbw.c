@@ -7,9 +7,6 @@
  *
  * Outputs of several sizes can be joined. The time of a copy follows from its rate, which has more
  * digits. Other methods than MEMCPY copy by loops that no runtime uses. */
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
 
 static const double MEBI = 1048576;

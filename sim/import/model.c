@@ -4,12 +4,6 @@
  * A family is a model_type of Hugging Face, or a framework whose configuration has none. It gives
  * what the configuration does not say: kinds of norms, biases and positions. The sources are the
  * modelling files of Hugging Face transformers, Megatron-LM's arguments and GPT-NeoX's. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/import/settings.h"
 
 struct family {

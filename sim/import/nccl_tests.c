@@ -12,12 +12,7 @@
  * bandwidths identifies it: for n ranks it is 2 (n - 1) / n of an all-reduce, and (n - 1) / n of
  * all_gather and reduce_scatter. A file may contain several runs, each with
  * its own line '# nThread ...'. */
-#include <math.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/collective/schedule.h"
 
 static const double MICROS = 1e6; /* microseconds per second */

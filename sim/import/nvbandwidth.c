@@ -15,10 +15,7 @@
  *
  * Each cell is a sample; GB are 1e9 bytes. The size is the tool's default, 512 MiB. --bufferSize
  * changes it, but the output does not contain it. */
-#include <string.h>
-
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
 
 static const double SIZE_B = 512.0 * 1024 * 1024, GIGA = 1e9;
 enum { NAME_MAX_B = 80 };

@@ -12,10 +12,7 @@
  * a column contains its unit in brackets. perftest's MB, called MiB in newer releases, are 2^20
  * bytes; with --report_gbits the unit is Gb/sec. A latency is half a round trip, except for reads,
  * where it is a whole one. */
-#include <string.h>
-
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
 
 static const double MICROS = 1e6 /* microseconds per second */, MEBI = 1048576, GIGABIT_B = 125e6;
 

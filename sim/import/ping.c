@@ -8,8 +8,6 @@
  *
  * Windows prints "time=1ms" or "time<1ms", and "Packets: Sent = 4, Received = 4". Without replies
  * (-q) the summary's minimum and mean are two samples. */
-#include <string.h>
-
 #include "sim/import/importer.h"
 
 static const double MILLIS = 1e3 /* milliseconds per second */;

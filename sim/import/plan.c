@@ -3,10 +3,6 @@
  *
  * Values that a configuration leaves out have the defaults of its tool, not those of farwire. The
  * sources are those of fields.def. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/import/settings.h"
 
 struct plan_reader {

@@ -7,8 +7,6 @@
  *       bw  =  11.9 MB/sec
  *
  * A latency is half of a round trip of one byte. Units are decimal. */
-#include <string.h>
-
 #include "sim/import/importer.h"
 
 enum test { TEST_NONE, TEST_LATENCY, TEST_BANDWIDTH };

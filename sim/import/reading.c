@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/import/reading.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 enum { FILE_MAX_B = 16 << 20, QUOTE_MAX_B = 80 };
 
 char *reading_file(struct reading *reading, const char *path, size_t *size_B)

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/import/settings.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
-
 enum { SETTINGS_MAX = 50000 };
 #define SETTING_MAX 2e9 /* libconfig reads larger whole numbers differently */
 

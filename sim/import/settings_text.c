@@ -7,10 +7,6 @@
  *
  * No C library for TOML is part of Debian 12. The configurations of TorchTitan have sections and
  * one value on a line, and only this part of TOML is read; lists are settings with their text. */
-#include <ctype.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/import/settings.h"
 
 enum { WORD_MAX_B = 1000 };

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads YAML with libyaml's events, and JSON, which is YAML apart from rare escapes. Configurations
  * of GPT-NeoX mix both. Only scalars become settings. */
-#include <string.h>
 #include <yaml.h>
 
-#include "sim/base/arena.h"
 #include "sim/import/settings.h"
 
 enum { DEPTH_MAX = 32, PATH_MAX_B = 512 };

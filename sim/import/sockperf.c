@@ -8,9 +8,6 @@
  *
  * Files of several sizes can be joined. Only the first SAMPLES_MOST messages of a file are used,
  * because more do not make a median more certain. sockperf turns Nagle's algorithm off. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
 
 static const char PARAMETERS[] = "test was performed using the following parameters:";

@@ -4,10 +4,6 @@
  * The file has two groups. `machine` is the template, and `topology` joins as many of them as a
  * case needs. Values that no file holds come from data sheets of the parts, as in the shipped
  * machines, and their comments say "assumed". */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/gpu/models.h"
 #include "sim/import/topology.h"
 
@@ -360,13 +356,6 @@ static bool to_switches(const struct machine_read *machine)
 	return false;
 }
 
-static void write_switches(struct machine_read *machine)
-{
-	const unsigned kinds = ~(1u << PART_GPU);
-	reading_line(machine->reading, "\tswitches = [%s];",
-		     names_of(machine, kinds, to_switches(machine) ? "\"nvswitch\"" : ""));
-}
-
 static void write_sockets(struct machine_read *machine)
 {
 	for (const struct machine_part *part = NULL;
@@ -528,7 +517,9 @@ static void write_topology(struct machine_read *machine)
 	reading_line(r, "\tvendor = \"any\";");
 	write_host(machine);
 	write_gpus(machine);
-	write_switches(machine);
+	const unsigned kinds = ~(1u << PART_GPU);
+	reading_line(machine->reading, "\tswitches = [%s];",
+		     names_of(machine, kinds, to_switches(machine) ? "\"nvswitch\"" : ""));
 	reading_line(r, "\tlinks = (");
 	write_sockets(machine);
 	write_pcie(machine, machine->generation, machine->nvlinks.count);

@@ -7,11 +7,6 @@
  *
  * A switch with adapters is a leaf. Its ports to adapters and to switches give the network: a fat
  * tree if a leaf has several adapters of one host ("node1"), otherwise rails. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
 #include "sim/import/topology.h"
 
 struct fabric_reader {

@@ -7,12 +7,6 @@
  *   <distances2hetero name="NVLinkBandwidth"> <indexes> <u64values> (MB/s)
  *
  * Bridges without a GPU or an adapter below them are left out. Source: hwloc, topology-xml.c. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/cfg/xml.h"
 #include "sim/import/topology.h"
 

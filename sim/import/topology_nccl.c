@@ -6,11 +6,6 @@
  *
  * A file of a cloud provider is only the tree of PCI devices; their class then says what they are.
  * Source: NVIDIA/nccl, src/graph/xml.cc and topo.cc. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/cfg/xml.h"
 #include "sim/import/topology.h"
 

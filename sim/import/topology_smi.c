@@ -9,12 +9,6 @@
  * PIX and PXB mean a common PCIe switch, PHB and NODE a common socket, SYS (SOC in old versions)
  * the link between sockets. NV# counts NVLinks. If the links to all other GPUs are more than a GPU
  * has, they go through NVSwitches, and # is the number of all links of a GPU. */
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/import/topology.h"
 
 enum { DEVICES_MAX = 64, WORDS_MAX = 128, LINKS_MAX = 18 };

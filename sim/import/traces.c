@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Traces of profilers, as recorded calls. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/readers.h"
 

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/json/document.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
 
 enum { TEXT_MAX_B = 1 << 20 }; /* the end of a longer text is left out */
 

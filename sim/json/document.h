@@ -5,11 +5,6 @@
  * an error, because one of the two values would be lost. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "sim/base/diag.h"
 #include "sim/json/pull.h"
 
 enum { JSON_MAX_B = 256 << 20 }; /* a thousand predictions with all their parameters */

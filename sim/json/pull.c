@@ -7,14 +7,7 @@
  * against the grammar are changed before yajl gets them: see put_in_text() and put_word(). */
 #include "sim/json/pull.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <yajl/yajl_parse.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 
 /* A longer word is an error. The chunk leaves room for the largest change of a byte. */
 enum { CHUNK_B = 1 << 14, WORD_MAX_B = 64 };

@@ -15,9 +15,7 @@
  * control characters. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "sim/base/base.h"
 
 enum jp_token {
 	JP_END,   /* end of the file, between two values */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A calibration in sentences, tables and charts. */
 #include "sim/report/calibration.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/collective/schedule.h"
 #include "sim/report/part.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/caption.h"
-
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/hash.h"
 #include "sim/result/result.h"
 #include "sim/scenario/scenario.h"

@@ -3,8 +3,7 @@
  * configuration, so that it can be repeated. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 struct arena;
 struct cfg_resolution;

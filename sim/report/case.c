@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about one case. */
-#include <math.h>
-
 #include "sim/analysis/reported.h"
 #include "sim/report/part.h"
 #include "sim/result/answer.h"

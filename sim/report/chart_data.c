@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/chart_data.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/report/answers.h"
 
 size_t *order_rising(struct arena *arena, const double *keys, size_t count)

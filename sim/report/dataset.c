@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about a dataset: the errors of predictions for its measured rows, or whether
  * the claims of the source hold. */
-#include <math.h>
-#include <string.h>
-
 #include "sim/report/answers.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/report/part.h"
@@ -260,14 +257,6 @@ static void breakdown(const struct dataset_part *part)
 		report_breakdown(part->report, list, count);
 }
 
-static const struct scenario *scenario_of(const struct dataset_part *part, size_t row)
-{
-	const struct case_request request =
-		dataset_request(&part->dataset->rows[row], part->report->request->data_root);
-	/* the row was read before without errors */
-	return case_read(part->arena, diag_new(part->arena), &request);
-}
-
 /* Returns true if data crosses a link between GPUs or between program and GPU. */
 static bool is_remote(const struct scenario *scenario)
 {
@@ -320,8 +309,12 @@ static void part_scenes(const struct dataset_part *part)
 {
 	size_t count = part->dataset->row_count;
 	const struct scenario **all = ARENA_ARRAY(part->arena, count + 1, const struct scenario *);
-	for (size_t i = 0; i < count; i++)
-		all[i] = scenario_of(part, i);
+	for (size_t i = 0; i < count; i++) {
+		const struct case_request request =
+			dataset_request(&part->dataset->rows[i], part->report->request->data_root);
+		/* the row was read before without errors */
+		all[i] = case_read(part->arena, diag_new(part->arena), &request);
+	}
 	breakdown(part);
 	size_t shown = timeline_row(part, all);
 	if (shown != SIZE_MAX)

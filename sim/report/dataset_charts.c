@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/dataset_charts.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
 #include "sim/report/caption.h"
 #include "sim/report/chart_data.h"
 

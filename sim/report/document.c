@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Adding blocks to a report, and numbers in text. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/report/document.h"
 
 struct report *report_new(struct arena *arena, const char *title, const char *by)
@@ -97,12 +93,11 @@ void report_show(struct report *report, const char *summary, const struct table 
 
 struct table *report_table(struct report *report, const char *columns, const char *caption, ...)
 {
-	struct table *table = table_new(report->arena);
+	struct table *table = table_new(report->arena, columns, 0);
 	va_list args;
 	va_start(args, caption);
 	report_show(report, NULL, table, arena_vprintf(report->arena, caption, args));
 	va_end(args);
-	table_columns(table, columns);
 	return table;
 }
 

@@ -10,7 +10,6 @@
 
 #include "plots/charts.h"
 #include "sim/base/table.h"
-#include "sim/base/vec.h"
 #include "sim/result/result.h"
 
 enum block_kind {
@@ -68,7 +67,7 @@ const char *report_brief_of(const struct report *report, size_t part);
 /* Adds a table with a caption. It is folded if there is a summary. */
 void report_show(struct report *report, const char *summary, const struct table *table,
 		 const char *caption);
-/* Adds a table with the titles of table_columns, and a caption. The caller fills its rows. A row
+/* Adds a table with the titles of table_new, and a caption. The caller fills its rows. A row
  * with fewer cells than columns has a last cell that spans the rest. */
 struct table *report_table(struct report *report, const char *columns, const char *caption, ...)
 	REPORT_PRINTF(3, 4);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about a training job, several jobs on one system, a model server, or a
  * collective without training. */
-#include <math.h>
-
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/part.h"

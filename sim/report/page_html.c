@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes a report as one HTML page without scripts and references to other files. Parts can be
  * folded, and figures show their values below the mouse. */
-#include <stdint.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 #include "sim/report/document.h"
 
@@ -99,16 +95,6 @@ static void html_element(FILE *out, const char *tag, const char *attributes, con
 	fprintf(out, "<%s%s>", tag, attributes);
 	html_text(out, text);
 	fprintf(out, "</%s>\n", tag);
-}
-
-/* Writes everything from the doctype to <body>, with the style sheet. */
-static void html_begin(FILE *out, const char *title)
-{
-	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n",
-	      out);
-	html_element(out, "title", "", title);
-	fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", style);
 }
 
 struct page {
@@ -244,7 +230,12 @@ void report_html(FILE *out, const void *ctx)
 {
 	const struct report *report = ctx;
 	struct page page = {.out = out, .report = report};
-	html_begin(out, report->title);
+	/* Writes everything from the doctype to <body>, with the style sheet. */
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n",
+	      out);
+	html_element(out, "title", "", report->title);
+	fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", style);
 	html_element(out, "h1", "", report->title);
 	html_element(out, "p", " class=\"by\"", report->by);
 	bool summary = report_part_count(report) > 1;

@@ -2,8 +2,6 @@
 /* Functions that the parts of a report share. */
 #pragma once
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/report.h"
 
 /* Returns this title with the caption of the current part. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Begin and end of a report, and helpers of all parts. */
-#include <math.h>
-#include <string.h>
-
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/dataset_charts.h"
@@ -207,8 +204,7 @@ static void add_parameters(struct report *report, const char *summary, const cha
 {
 	static const char columns[] = "parameter|key|value>|90 % interval>|status|origin|note";
 	struct arena *arena = report->arena;
-	struct table *table = table_new(arena);
-	table_columns(table, columns);
+	struct table *table = table_new(arena, columns, 0);
 	report_show(report, summary, table, caption);
 	for (size_t i = 0; i < cfg_param_count(resolution); i++) {
 		const struct cfg_param *p = cfg_param_at(resolution, i);

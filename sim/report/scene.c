@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Figures of a case: the parts of its step time, its topology, and the timeline of one step. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/report/part.h"
 
 /* ---- breakdown ---- */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/searches.h"
-
-#include <math.h>
-
 #include "sim/analysis/knobs.h"
-#include "sim/base/arena.h"
 #include "sim/predict/draws.h"
 #include "sim/report/chart_data.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer of `solve` in sentences, as a table and as a chart. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/searches.h"
 

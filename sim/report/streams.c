@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The forwarded programs of a recording: measured and predicted step times. No fit uses them. */
-#include <math.h>
-
 #include "sim/report/part.h"
 
 static void add_table(struct report *report, const struct streams *streams)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about a sweep: one case over a grid of parameter values. */
-#include <math.h>
-#include <string.h>
-
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/part.h"

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/sweep_figures.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/chart_data.h"
-#include "sim/result/answer.h"
 
 /* ---- charts ---- */
 

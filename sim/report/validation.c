@@ -2,11 +2,6 @@
 /* Tables and summaries of datasets for people. */
 #include "sim/report/validation.h"
 
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/table.h"
-
 static const char *percent(struct arena *arena, double ratio)
 {
 	return isfinite(ratio) ? arena_printf(arena, "%+.1f %%", 100 * ratio) : "";
@@ -142,9 +137,7 @@ static void pencil_table(FILE *out, struct arena *arena, const struct dataset_ou
 	if (outcome->pencil_count == 0)
 		return;
 	fprintf(out, "\n" PENCIL_CAPTION "\n");
-	struct table *table = table_new(arena);
-	table_line_width(table, line_width);
-	table_columns(table, pencil_heads);
+	struct table *table = table_new(arena, pencil_heads, line_width);
 	pencil_lines(arena, table, outcome);
 	table_print(table, out);
 }
@@ -189,9 +182,9 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
 		fprintf(out, "\nfor comparison, not judged: %s\n",
 			text_visible(arena, outcome->dataset->beside[i].title));
-		struct table *table = table_new(arena);
-		table_line_width(table, line_width);
-		table_columns(table, "row|predicted>|90 % interval>|judged above>|bottleneck");
+		struct table *table =
+			table_new(arena, "row|predicted>|90 % interval>|judged above>|bottleneck",
+				  line_width);
 		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
 			const struct row_outcome *row = &outcome->beside[i][k];
 			const struct estimate *p = &row->predicted;
@@ -213,9 +206,7 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	fprintf(out, "%s: %s (%s)\n", text_visible(arena, dataset->name),
 		text_visible(arena, dataset->title),
 		dataset->mixed ? "several quantities" : measures[dataset->measure].words);
-	struct table *table = table_new(arena);
-	table_line_width(table, line_width);
-	table_columns(table, validation_heads(arena, dataset));
+	struct table *table = table_new(arena, validation_heads(arena, dataset), line_width);
 	for (size_t k = 0; k < dataset->row_count; k++)
 		validation_row(arena, table, dataset, &outcome->rows[k]);
 	table_print(table, out);

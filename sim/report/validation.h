@@ -2,8 +2,6 @@
 /* Output of `farwire validate`: measurements and predictions of datasets. */
 #pragma once
 
-#include <stdio.h>
-
 #include "sim/analysis/dataset.h"
 #include "sim/base/table.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/result/answer.h"
 
-#include <math.h>
-#include <stddef.h>
-
 enum {
 	CLIENTS = PREDICTION_PROGRAMS,
 	TRAINING = PREDICTION_TRAINING,

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/cfg/resolution.h"
 #include "sim/engine/names.h"
 #include "sim/result/field.h"

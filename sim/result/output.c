@@ -5,11 +5,8 @@
 #define _GNU_SOURCE /* for realpath() and O_TMPFILE */
 #include "sim/result/result.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

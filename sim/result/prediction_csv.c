@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/result/field.h"
 #include "sim/result/write.h"
 
@@ -37,16 +34,6 @@ static double part_s(const struct prediction *prediction, const char *name)
 		if (strcmp(prediction->breakdown[k].name, name) == 0)
 			return prediction->breakdown[k].seconds;
 	return NAN;
-}
-
-static struct result_column column_of(const struct field *field, bool steps)
-{
-	bool throughput = strcmp(field->csv, "throughput_samples_per_s") == 0;
-	return (struct result_column){
-		.name = steps && throughput ? "throughput_steps_per_s" : field->csv,
-		.quantity = QUANTITY_COUNT,
-		.text = field->type != FIELD_NUMBER && field->type != FIELD_ESTIMATE,
-		.interval = field->type == FIELD_ESTIMATE};
 }
 
 static const char *part_column(struct arena *arena, const char *part)
@@ -95,7 +82,12 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 		if (!field->csv || field_is_absent(field, kinds))
 			continue;
 		fields[width] = field;
-		columns[width++] = column_of(field, steps);
+		bool throughput = strcmp(field->csv, "throughput_samples_per_s") == 0;
+		columns[width++] = (struct result_column){
+			.name = steps && throughput ? "throughput_steps_per_s" : field->csv,
+			.quantity = QUANTITY_COUNT,
+			.text = field->type != FIELD_NUMBER && field->type != FIELD_ESTIMATE,
+			.interval = field->type == FIELD_ESTIMATE};
 	}
 	for (size_t k = 0; k < names.count; k++)
 		columns[width + k].name = part_column(scratch, names.items[k]);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
 #include "sim/cfg/cfg.h"
 #include "sim/result/answer.h"
@@ -181,9 +177,8 @@ static const char *heading_of(const struct prediction *const *predictions, size_
 static void overview(FILE *out, struct arena *scratch, const struct prediction *const *predictions,
 		     size_t count, size_t line_width)
 {
-	struct table *table = table_new(scratch);
+	struct table *table = table_new(scratch, "", line_width);
 	unsigned kinds = prediction_kinds(predictions, count);
-	table_line_width(table, line_width);
 	for (size_t k = 0; k < LINE_COUNT; k++) {
 		const struct reported *row = answer_at(line_answers[k]);
 		if (row->kinds & kinds)
@@ -242,8 +237,7 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 /* Prints the remaining answers, one a line. */
 static void further_answers(FILE *out, struct arena *scratch, const struct prediction *p)
 {
-	struct table *table = table_new(scratch);
-	table_column(table, "answer", false);
+	struct table *table = table_new(scratch, "answer", 0);
 	table_column(table, "", false);
 	for (size_t k = 0; k < LINE_COUNT; k++) {
 		enum answer answer = line_answers[k];
@@ -266,8 +260,7 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 	double sum_s = 0;
 	for (size_t i = 0; i < count; i++)
 		sum_s += parts[i].seconds;
-	struct table *table = table_new(scratch);
-	table_column(table, title, false);
+	struct table *table = table_new(scratch, title, 0);
 	table_column(table, slowest ? "mean of all ranks" : "time", true);
 	table_column(table, "share", true);
 	if (slowest)
@@ -301,9 +294,8 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 		{"to the first token", prediction->first_token_mean_s, prediction->first_token_s},
 		{"per token of a request", prediction->token_s, NULL},
 		{"between tokens", ESTIMATE_NONE, prediction->between_tokens_s}};
-	struct table *table = table_new(scratch);
-	table_columns(table, "latency|mean>|50 %>|90 %>|95 %>|99 %>");
-	table_line_width(table, line_width);
+	struct table *table =
+		table_new(scratch, "latency|mean>|50 %>|90 %>|95 %>|99 %>", line_width);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct estimate *quantiles = rows[i].quantiles;
 		if (!isfinite(rows[i].mean.value) && !(quantiles && isfinite(quantiles[0].value)))
@@ -346,10 +338,7 @@ struct table *prediction_jobs(struct arena *scratch, const struct prediction *pr
 				       : jobs  ? ANSWER_EFFICIENCY
 					       : ANSWER_RATIO,
 				       ANSWER_UTILIZATION, serving ? ANSWER_LATENCY : ANSWER_STEP};
-	struct table *table = table_new(scratch);
-	table_column(table, jobs ? "job" : "client", false);
-	if (!jobs)
-		table_column(table, "GPU", false);
+	struct table *table = table_new(scratch, jobs ? "job" : "client|GPU", 0);
 	table_column(table, throughput_unit(&prediction, 1), true);
 	for (size_t k = 1; k < sizeof numbers / sizeof numbers[0]; k++)
 		table_column(table, answer_at(numbers[k])->heading, true);
@@ -395,8 +384,7 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 		shown[i] = &prediction->links[i];
 	if (all > count)
 		qsort(shown, all, sizeof *shown, by_utilization);
-	struct table *table = table_new(scratch);
-	table_columns(table, "link|utilisation>|bytes carried>");
+	struct table *table = table_new(scratch, "link|utilisation>|bytes carried>", 0);
 	for (size_t i = 0; i < count; i++) {
 		struct estimate busy = {shown[i]->utilization, NAN, NAN};
 		table_cells(table,
@@ -413,9 +401,11 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 struct table *prediction_calls(struct arena *scratch, const struct prediction *prediction,
 			       size_t most)
 {
-	struct table *table = table_new(scratch);
-	table_columns(table, "call|calls a step>|time in them>|mean>|share of the step>|server and "
-			     "GPU>|client and network>");
+	struct table *table =
+		table_new(scratch,
+			  "call|calls a step>|time in them>|mean>|share of the step>|server and "
+			  "GPU>|client and network>",
+			  0);
 	for (size_t i = 0; i < prediction->waiting_call_count && i < most; i++) {
 		const struct call_prediction *call = &prediction->waiting_calls[i];
 		const double times_s[] = {call->waited_s, call->mean_s, call->served_s,

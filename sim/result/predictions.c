@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
 #include "sim/result/write.h"
 

@@ -7,12 +7,7 @@
  * them. */
 #pragma once
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "sim/base/units.h"
+#include "sim/base/base.h"
 #include "sim/json/write.h"
 
 struct diag;

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/param.h"
 #include "sim/base/table.h"
 #include "sim/result/write.h"
@@ -70,7 +65,7 @@ static double common_unit(const struct result_table *table, size_t column)
 
 struct table *result_table_shown(struct arena *arena, const struct result_table *table)
 {
-	struct table *shown = table_new(arena);
+	struct table *shown = table_new(arena, "", 0);
 	double *likes = ARENA_ARRAY(arena, table->column_count, double);
 	for (size_t k = 0; k < table->column_count; k++) {
 		likes[k] = table->columns[k].text ? NAN : common_unit(table, k);

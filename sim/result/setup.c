@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stddef.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/result/result.h"
 
 /* The parts of a setup in the order of its text. A part with the detail of another one follows it

@@ -8,13 +8,7 @@
  * track overlap otherwise (several messages on one link), the later span goes to another lane,
  * "name #2", and so on. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "sim/base/vec.h"
 #include "sim/engine/trace.h"
 #include "sim/result/result.h"
 

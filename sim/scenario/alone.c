@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scenarios made of another one: the baseline of a job, and jobs whose step time on one GPU is
  * known. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/world.h"
 
 size_t scenario_local_guest(const struct scenario *scenario, const struct job_entry *entry)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads case files and settings into a struct scenario. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 #include "sim/scenario/fold.h"
 

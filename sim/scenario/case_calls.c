@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the recorded program of a case, which replaces network and framework. */
-#include <string.h>
 #include <unistd.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/gpu/models.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/rescale.h"

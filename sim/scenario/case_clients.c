@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads programs of one GPU each (clients): GPU, guest of the program, guest that serves the
  * GPU. */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
 /* Settings of one client in a list. "" and 0 mean the setting of the case. */

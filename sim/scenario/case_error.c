@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parameters of the model error, one for each kind of case (docs/models/intervals.md). */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/hash.h"
 #include "sim/scenario/case.h"
 #include "sim/traces/rescale.h"

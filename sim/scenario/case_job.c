@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the data-parallel jobs of a case: their GPUs, guests, exchange and input. */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/collective/constants.h"
 #include "sim/collective/msccl.h"
 #include "sim/scenario/case.h"

@@ -2,11 +2,6 @@
 /* Reads a single kernel, which replaces the program of a case (case.kernel). Its program launches
  * the kernel and waits, and its step time is the time of the kernel on the GPU alone
  * (sim/predict/point.c). */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/scenario/case.h"
 
 /* Bytes that are read and written for each element that is quantised from 16 bits, with a scale

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the neural network of a client or job, and the parameters of its kernel times. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/scenario/case.h"
 
 /* Returns the shipped network of that name; NULL if there is none. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads cases of one job whose programs are simulated call by call on several GPUs: GPUs behind
  * a remoting runtime, ranks of a plan, and ranks that replay a recording. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
 static bool sets(const char *text, const char *group)

@@ -2,10 +2,6 @@
 /* Reads cases that serve requests. The clients of the case are the replicas. All replicas of one
  * network form a service, whose requests the group `serve` describes. A list of groups `serve`
  * describes several services. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
 /* A draw for each phase of arrivals takes less than a second. */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the stack of a case: framework and benchmark code. */
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/scenario/case.h"
 
 /* The group `input` of a stack's file sets the input parameters that the case does not set. */

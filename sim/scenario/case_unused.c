@@ -3,8 +3,6 @@
  * job that has none, or epochs of a single program. `farwire run` and
  * `farwire sweep` find other settings without effect by trials (sim/predict/effects.h), and name
  * them. */
-#include <string.h>
-
 #include "sim/scenario/case.h"
 
 enum sort {                       /* of a case, as bits */

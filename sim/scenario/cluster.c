@@ -15,9 +15,6 @@
  * The network is a file of topologies/networks/ or a group in place. It has a kind of wiring
  * (wiring.h) with parameters wiring.*, and one kind of cable with parameters link.network.*.
  * With count = 0 the cluster has as many machines as the jobs of the case need. */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/fold.h"
 #include "sim/scenario/topology.h"
 #include "sim/scenario/wiring.h"

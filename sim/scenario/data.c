@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds shipped files in the source tree or below an installed prefix. */
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
 #include "sim/gpu/models.h"
 #include "sim/scenario/scenario.h"
 

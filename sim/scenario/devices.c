@@ -2,11 +2,6 @@
 /* case.devices and case.adapters: the GPUs and adapters of each machine that the case's programs
  * see. The others are as if their driver did not list them. The cables of hidden adapters stay,
  * because they take their ports of the switches. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/topology.h"
 
 struct choice *choice_new(struct reader *reader, const char *key, const char *text, bool adapters,

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/scenario/evidence.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 static const char *const keys[EVIDENCE_WORD_COUNT] = {
 	"kind",   "topology", "gpu",       "generation", "links", "library",
 	"family", "stack",    "framework", "numbers",    "model", "system"};

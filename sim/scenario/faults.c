@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Applies case.fail and case.degrade to the topology: failed links and GPUs are removed, and others
  * get a part of their rate. A fault of a node is also one of all links that end at it. */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/engine/names.h"
 #include "sim/scenario/case.h"
 

@@ -3,9 +3,6 @@
  * that differ only in their communicators and the peers of their messages. So machines are alike if
  * their ranks are in the same stages, and the groups and messages of these ranks meet machines that
  * are alike. */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/fold.h"
 #include "sim/workload/group.h"
 

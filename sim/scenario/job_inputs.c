@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/base/arena.h"
 #include "sim/scenario/world.h"
 
 struct storage_place {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads machine templates and copies them. */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/fabric/link_kinds.h"
 #include "sim/scenario/topology.h"
 

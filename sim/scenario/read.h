@@ -2,7 +2,6 @@
 /* Declarations that the readers of a case share. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/scenario/evidence.h"
 
 /* The GPUs or adapters of each machine that programs see (devices.c): a list of names or indices,

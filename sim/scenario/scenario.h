@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "sim/traces/replay.h"
 #include "sim/cfg/cfg.h"
 #include "sim/engine/trace.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/scenario/system.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 /* relative error of sums that checks tolerate */
 static const double slack_ratio = 1e-9;
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-
 #include "sim/scenario/scenario.h"
 
 /* Returns the sum of the peak rates of the job's GPUs. */

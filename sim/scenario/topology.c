@@ -2,10 +2,6 @@
 /* Reads a topology file into a struct topology. */
 #include "sim/scenario/topology.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 struct topology_build *topology_build_new(struct reader *reader, const char *path,
 					  struct gpu_profiles *profiles)
 {

@@ -13,9 +13,6 @@
  * Nodes are called "fabric.<switch>", links "fabric.<node of the port>" and "fabric.<a>-<b>". */
 #pragma once
 
-#include <stddef.h>
-
-#include "sim/base/arena.h"
 #include "sim/collective/fold.h"
 #include "sim/scenario/topology.h"
 

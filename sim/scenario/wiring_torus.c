@@ -26,20 +26,6 @@ static const char *router(struct cabling *cabling, const size_t at[3])
 	return WIRING_TEXT(cabling, "router%zu.%zu.%zu", at[0], at[1], at[2]);
 }
 
-static void join_next(struct cabling *cabling, const size_t sizes[3], const size_t at[3])
-{
-	for (size_t d = 0; d < 3; d++) {
-		size_t next[3] = {at[0], at[1], at[2]};
-		next[d] = (at[d] + 1) % sizes[d];
-		bool again = sizes[d] == 2 && at[d] == 1;
-		if (sizes[d] <= 1 || again)
-			continue;
-		cabling_trunk(cabling, router(cabling, at), router(cabling, next),
-			      (double)cabling->port_most, 0);
-		cabling_trunk_of_torus(cabling, at, next);
-	}
-}
-
 static const char *join(struct cabling *cabling, const void *params)
 {
 	const struct torus_params *wiring = params;
@@ -61,7 +47,16 @@ static const char *join(struct cabling *cabling, const void *params)
 	for (size_t i = 0; i < (size_t)places; i++) {
 		const size_t at[3] = {i % sizes[0], i / sizes[0] % sizes[1],
 				      i / sizes[0] / sizes[1]};
-		join_next(cabling, sizes, at);
+		for (size_t d = 0; d < 3; d++) {
+			size_t next[3] = {at[0], at[1], at[2]};
+			next[d] = (at[d] + 1) % sizes[d];
+			bool again = sizes[d] == 2 && at[d] == 1;
+			if (sizes[d] <= 1 || again)
+				continue;
+			cabling_trunk(cabling, router(cabling, at), router(cabling, next),
+				      (double)cabling->port_most, 0);
+			cabling_trunk_of_torus(cabling, at, next);
+		}
 	}
 	return NULL;
 }

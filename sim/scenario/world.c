@@ -2,11 +2,6 @@
 /* Builds a world of hosts, links, GPUs and jobs from a scenario and runs it. */
 #include "sim/scenario/world.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 static void window_opened(void *ctx)
 {
 	struct world *world = ctx;

@@ -3,7 +3,6 @@
  * scenario's entries. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/scenario/system.h"
 
 /* ---- job_inputs.c: the input pipelines of ranks, with storages, which jobs may share, readers and

@@ -3,12 +3,6 @@
  *
  * A step on one GPU is first simulated call by call, as a program without other ranks. Each GPU
  * of the job then replays the segments of that step, with the job's communicator and input. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/cuda/fuse.h"
 #include "sim/scenario/world.h"
 #include "sim/workload/dp_job.h"

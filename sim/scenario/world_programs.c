@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds jobs that are simulated call by call from a scenario's entries. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/cuda/fuse.h"
 #include "sim/scenario/fold.h"
 #include "sim/scenario/world.h"

@@ -3,10 +3,6 @@
  *
  * The overhead of iterations comes from runs of a program of one iteration, call by call, on the
  * replica's port: the local driver or a remoting runtime. Replicas on equal machines share it. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/world.h"
 
 /* The times of the kernels, as multiples of those of an iteration with one token, at which the

@@ -4,9 +4,6 @@
  * An iteration of a large network has a hundred of them, so they are not events of the run. Each
  * collective is simulated by itself, over the links of the replica's GPUs, when a size first needs
  * it. The sizes are powers of two. Times between them are linear in the size. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/world.h"
 
 enum { SIZES = 48 };

@@ -16,16 +16,7 @@
  * A log without times of kernels says little about the GPU. If a call waits, the GPU was busy when
  * the wait began. So the kernels that were launched since the wait before share the time from the
  * first launch until the wait ends. Kernels behind which no call waits take no time. */
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/lines.h"
-#include "sim/base/num.h"
-#include "sim/base/units.h"
-#include "sim/base/vec.h"
 #include "sim/engine/names.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/call_file.h"
-
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/gunzip.h"
-#include "sim/base/num.h"
-#include "sim/base/vec.h"
 #include "sim/json/document.h"
 #include "sim/json/write.h"
 #include "sim/engine/names.h"

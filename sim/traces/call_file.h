@@ -3,8 +3,6 @@
  * call files of several ranks, one after the other, are a call file of their job. */
 #pragma once
 
-#include <stdio.h>
-
 #include "sim/traces/recorded.h"
 
 struct diag;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/collective_record.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const double SIZE_MAX_B = 1e15;
 
 struct collective_record collective_record_new(void)

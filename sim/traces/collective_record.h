@@ -9,9 +9,6 @@
  * Sizes are those of the larger buffer of a rank, as in nccl-tests. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "sim/json/document.h"
 #include "sim/traces/recorded.h"
 

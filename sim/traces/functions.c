@@ -2,9 +2,6 @@
 #include "sim/traces/functions.h"
 
 #include <fnmatch.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 
 static const struct {
 	const char *pattern;

@@ -8,18 +8,8 @@
  * of all calls at equal distances, in the order in which they depend on each other where they meet:
  * handles, allocations and input come first, then setters and kernels, and output and waits last.
  * Each wait thus has as many kernels before it as any other. */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/gunzip.h"
 #include "sim/base/lines.h"
-#include "sim/base/num.h"
-#include "sim/base/units.h"
-#include "sim/base/vec.h"
 #include "sim/traces/functions.h"
 #include "sim/traces/readers.h"
 

@@ -2,13 +2,9 @@
 #include "sim/traces/readers.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
 #include "sim/engine/names.h"

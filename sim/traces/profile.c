@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/profile.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/traces/functions.h"
 #include "sim/traces/recorded_job.h"
 

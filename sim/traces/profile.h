@@ -5,7 +5,6 @@
  * that started it, by the correlation number of CUPTI. The result is a recorded program. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/traces/collective_record.h"
 #include "sim/traces/recorded.h"
 

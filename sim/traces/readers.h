@@ -2,9 +2,6 @@
 /* Readers of the traces of other tools, which become recorded programs. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "sim/traces/profile.h"
 
 struct diag;

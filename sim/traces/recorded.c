@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/recorded.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-
 /* Rounding error of recorded times, which are in nanoseconds. */
 static const double TICK_S = 2e-9;
 
@@ -84,16 +78,6 @@ static void leave_out_inner(struct recorded_calls *recorded)
 	recorded->call_count = kept;
 }
 
-/* Returns the thread's place in the order of first calls. */
-static uint32_t place(const struct recorded_call *firsts, uint32_t count, uint32_t index)
-{
-	uint32_t before = 0;
-	for (uint32_t k = 0; k < count; k++)
-		before += firsts[k].start_s < firsts[index].start_s ||
-			  (!(firsts[k].start_s > firsts[index].start_s) && k < index);
-	return before;
-}
-
 /* Finds a thread in firsts, which is sorted by thread. Returns its place, or 0 if it has no call.
  */
 static uint32_t place_of(const struct recorded_call *firsts, const uint32_t *places, uint32_t count,
@@ -123,8 +107,13 @@ static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 	for (size_t i = 0; i < recorded->call_count; i++)
 		if (i == 0 || calls[i].thread != calls[i - 1].thread)
 			firsts[thread++] = calls[i];
-	for (uint32_t i = 0; i < count; i++)
-		places[i] = place(firsts, count, i);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t before = 0;
+		for (uint32_t k = 0; k < count; k++)
+			before += firsts[k].start_s < firsts[i].start_s ||
+				  (!(firsts[k].start_s > firsts[i].start_s) && k < i);
+		places[i] = before;
+	}
 	for (size_t i = 0; i < recorded->mark_count; i++) {
 		struct recorded_mark *mark = &recorded->marks[i];
 		mark->thread = place_of(firsts, places, count, mark->thread);

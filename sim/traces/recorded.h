@@ -9,9 +9,7 @@
  * docs/formats.md describes the file. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 enum recorded_copy { COPY_NONE, COPY_H2D, COPY_D2H, COPY_D2D, COPY_H2H, COPY_P2P, COPY_KIND_COUNT };
 enum recorded_memory { MEMORY_UNKNOWN, MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_KIND_COUNT };

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/replay.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "calib/sample/stats.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/traces/replay_parts.h"
-#include "sim/host/cpu.h"
 
 static const char *const host_choices[] = {"driver", "recorded", NULL};
 
@@ -349,16 +341,6 @@ static void add_wait(struct replay *r, struct items *items, uint32_t await)
 	item->count = 1;
 }
 
-static void add_call(struct replay *r, struct items *items, const struct replay_thread *thread,
-		     const struct replay_call *call)
-{
-	struct item *item = add_item(r, items, call->role == ROLE_POLL ? ITEM_POLL : ITEM_CALL);
-	item->work_s = call->sleep_s;
-	item->call = cuda_call_of(r, thread, call);
-	if (call->signal)
-		add_item(r, items, ITEM_POST)->signal = call->signal - 1;
-}
-
 static void thread_items(struct replay *r, const struct replay_thread *thread,
 			 struct call_thread *program)
 {
@@ -370,8 +352,14 @@ static void thread_items(struct replay *r, const struct replay_thread *thread,
 			add_item(r, &items, ITEM_THINK)->work_s =
 				call->think_s * r->params->think_ratio * r->host_ratio;
 		add_wait(r, &items, call->awaits[1]);
-		if (i < thread->count && call->role != ROLE_ASKED)
-			add_call(r, &items, thread, call);
+		if (i < thread->count && call->role != ROLE_ASKED) {
+			struct item *item = add_item(
+				r, &items, call->role == ROLE_POLL ? ITEM_POLL : ITEM_CALL);
+			item->work_s = call->sleep_s;
+			item->call = cuda_call_of(r, thread, call);
+			if (call->signal)
+				add_item(r, &items, ITEM_POST)->signal = call->signal - 1;
+		}
 	}
 	*program = (struct call_thread){
 		arena_printf(r->arena, "thread %u", (unsigned)thread->recorded), items.list.items,

@@ -2,7 +2,6 @@
 /* Declarations that replay.c (the program) and waits.c (its waits) share. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/traces/functions.h"
 #include "sim/traces/replay.h"
 #include "sim/traces/rescale.h"

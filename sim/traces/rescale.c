@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/rescale.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 enum kernel_limit { KERNELS_COMMUNICATION, KERNELS_PRODUCT, KERNELS_PASS };
 
 static const struct kernel_class {

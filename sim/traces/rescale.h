@@ -15,7 +15,6 @@
  * all shares together, and its interval covers their uncertainty. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/kernel.h"
 #include "sim/traces/replay.h"

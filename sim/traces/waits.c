@@ -10,10 +10,6 @@
  *
  * A call waits only for a call that ended before it began. So two threads never wait for each
  * other, even if calls take another time in a replay. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "sim/base/num.h"
 #include "sim/traces/replay_parts.h"
 
 /* Shorter gaps are not waits for other threads. */

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire calibrate: measures this machine's GPU, driver and links with farwire-probe, fits the
  * recording, and writes a profile and a page with the results. */
-#include <errno.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/base/arena.h"
 #include "sim/verb/calibration.h"
 #include "sim/report/report.h"
 #include "sim/verb/verbs.h"

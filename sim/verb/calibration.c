@@ -2,12 +2,7 @@
 /* Turns recordings into profiles, for `farwire fit FILE.jsonl` and `farwire calibrate`. */
 #include "sim/verb/calibration.h"
 
-#include <math.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/table.h"
 
 bool is_recording(const char *word)
 {
@@ -72,8 +67,7 @@ static const char *bound_text(struct arena *arena, enum quantity quantity, doubl
 /* Prints the parameters with their intervals, the gates, and the tests that were left out. */
 static void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
-	struct table *table = table_new(arena);
-	table_columns(table, "parameter|value>|low>|high>");
+	struct table *table = table_new(arena, "parameter|value>|low>|high>", 0);
 	for (size_t i = 0; i < calibration->parameters.count; i++) {
 		const struct calibrated *p = &calibration->parameters.items[i];
 		table_cells(table, CELLS(p->path, bound_text(arena, p->quantity, p->value.value),
@@ -94,12 +88,6 @@ static void calibration_print(FILE *out, struct arena *arena, const struct calib
 }
 
 /* ---- fit FILE.jsonl ---- */
-
-static bool is_folder(const char *path)
-{
-	struct stat about;
-	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
 
 static int draw(const struct command *command, const struct calibration *const *calibrations,
 		size_t count)
@@ -182,7 +170,8 @@ int fit_recordings(const struct command *command)
 	}
 	for (size_t i = 0; i < count && strcmp(command->output, "-") != 0 && !command->quiet; i++)
 		calibration_print(stdout, command->arena, calibrations[i]);
-	bool folder = is_folder(command->output);
+	struct stat about;
+	bool folder = stat(command->output, &about) == 0 && S_ISDIR(about.st_mode);
 	if (!folder)
 		warn_of_machines(calibrations, count);
 	code = folder ? save_each(command, calibrations, count)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire check: reads configuration files and recordings, and lists their errors. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "calib/fit/fit.h"
 #include "calib/fit/recording.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
 #include "sim/gpu/gpu.h"
 #include "sim/traces/call_file.h"

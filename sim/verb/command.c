@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions that several verbs share: they predict cases, and write and draw results. */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "plots/canvas.h"
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
-#include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/report/document.h"
 #include "sim/verb/parser.h"

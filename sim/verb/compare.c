@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire compare: compares cases with the first one, which counts as 1. */
-#include "sim/base/arena.h"
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/verb/verbs.h"

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire diagnose: compares a log of a benchmark, or a step time, with the prediction, and ranks
  * single faults. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "calib/fit/fit.h"
 #include "calib/fit/recording.h"
 #include "plots/charts.h"
 #include "sim/analysis/diagnose.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "sim/base/table.h"
 #include "sim/import/importer.h"
 #include "sim/verb/verbs.h"
 

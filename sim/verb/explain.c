@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire explain: lists the parameters of a case with value, interval, origin and source. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/table.h"
-#include "sim/base/vec.h"
 #include "sim/json/write.h"
 #include "sim/report/caption.h"
 #include "sim/verb/verbs.h"
@@ -54,9 +47,9 @@ static void write_table(FILE *out, const void *ctx)
 {
 	const struct explanation *e = ctx;
 	struct arena *arena = e->command->arena;
-	struct table *table = table_new(arena);
-	table_line_width(table, command_line_width(e->command));
-	table_columns(table, "parameter|value>|90 % interval|interval from|status|origin|note");
+	struct table *table =
+		table_new(arena, "parameter|value>|90 % interval|interval from|status|origin|note",
+			  command_line_width(e->command));
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];
 		table_cells(table, CELLS(p->path, cfg_param_text(arena, p, p->value),

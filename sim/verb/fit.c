@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire fit: fits parameters to rows of role fit, or to recordings of probes, and writes
  * profiles. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "calib/fit/errors.h"
 #include "calib/fit/recording.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
 #include "sim/verb/calibration.h"
 #include "sim/verb/verbs.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The texts of `farwire --help` and `farwire VERB --help`. */
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/verb/options.h"
 #include "sim/verb/parser.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire import: converts recordings and logs of other tools to farwire's formats. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/gunzip.h"
 #include "sim/verb/progress.h"
 #include "sim/verb/verbs.h"

@@ -2,12 +2,9 @@
 /* Output files must not overwrite input files, including those that a case reads indirectly: its
  * topology, models, profiles, tables and their includes. This file does not know the meaning of
  * settings. So every text in a configuration that can be the name of a file counts as one. */
-#include <ctype.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
 #include "sim/cfg/text.h"
 #include "sim/verb/parser.h"

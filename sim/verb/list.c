@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire list: lists the shipped files and the built-in kinds, one per line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/import/importer.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/base/table.h"
-#include "sim/base/vec.h"
 #include "sim/cfg/cfg.h"
 #include "sim/gpu/gpu.h"
 #include "sim/scenario/wiring.h"
@@ -478,12 +470,11 @@ static int run(const struct command *command)
 	for (size_t i = 0; i < command->word_count; i++)
 		if (check_name(command, command->words[i]) != EXIT_DONE)
 			return EXIT_USAGE;
-	struct table *table = table_new(command->arena);
 	bool parameters = command->word_count == 1 && strcmp(command->words[0], "parameters") == 0;
 	/* Other lists are broken only on a terminal, so that grep finds whole lines. */
 	size_t width = command_line_width(command);
-	table_line_width(table, width || !parameters ? width : LINE_WIDTH);
-	table_columns(table, "what|group|name");
+	struct table *table = table_new(command->arena, "what|group|name",
+					width || !parameters ? width : LINE_WIDTH);
 	table_column(table, "", false);
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
 		if (wanted(command, folders[i].name))

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verb/options.h"
-
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/verb/verb.h"
 
 #define FIELD(name) .offset = offsetof(struct command, name)

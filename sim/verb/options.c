@@ -2,16 +2,10 @@
 /* Parses argv into a struct command. */
 #include "sim/verb/options.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "plots/canvas.h"
-#include "sim/base/arena.h"
 #include "sim/base/table.h"
-#include "sim/base/diag.h"
 #include "sim/import/settings.h"
 #include "sim/verb/parser.h"
 #include "sim/verb/verbs.h"

@@ -7,9 +7,7 @@
  * differ from the rows. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 enum option_kind {
 	OPTION_HEADING, /* begins a section of the man page; name is its title */

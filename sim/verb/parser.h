@@ -2,9 +2,6 @@
 /* Private to the parser and to command.c: shared by options.c, words.c and help.c. */
 #pragma once
 
-#include <stdio.h>
-
-#include "sim/base/vec.h"
 #include "sim/verb/verb.h"
 
 struct parser {

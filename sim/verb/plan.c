@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire plan: searches the fastest plans by which a transformer can be split over GPUs. */
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 

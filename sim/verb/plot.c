@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire plot: draws saved results without predicting them again. */
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/report/chart_data.h"
 #include "sim/verb/verbs.h"
 

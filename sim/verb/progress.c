@@ -2,12 +2,9 @@
 #include "sim/verb/progress.h"
 
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "calib/sample/clock.h"
@@ -121,27 +118,23 @@ static void put_time(double seconds)
 		fprintf(stderr, "%lu h %lu min", whole / 3600, whole % 3600 / 60);
 }
 
-/* A series of points begins with the work, or where the last series ended. */
-static void begin(struct progress *p, size_t before, size_t count)
-{
-	p->began_s = p->begun ? p->called_s : p->made_s;
-	if (p->watcher)
-		atomic_store(&p->watcher->waited_s, -1);
-	if (!p->begun)
-		p->printed_s = clock_now_s();
-	p->begun = true;
-	if (before > 0 && p->from)
-		fprintf(stderr, "continuing after %zu of %zu %s in %s\n", before, count, p->things,
-			p->from);
-}
-
 void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 {
 	struct progress *p = ctx;
 	if (p->quiet || done == before)
 		return;
-	if (!p->begun || done < p->done)
-		begin(p, before, count);
+	if (!p->begun || done < p->done) {
+		/* A series of points begins with the work, or where the last series ended. */
+		p->began_s = p->begun ? p->called_s : p->made_s;
+		if (p->watcher)
+			atomic_store(&p->watcher->waited_s, -1);
+		if (!p->begun)
+			p->printed_s = clock_now_s();
+		p->begun = true;
+		if (before > 0 && p->from)
+			fprintf(stderr, "continuing after %zu of %zu %s in %s\n", before, count,
+				p->things, p->from);
+	}
 	p->done = done;
 	double now = clock_now_s(), spent_s = now - p->began_s;
 	p->called_s = now;

@@ -6,8 +6,7 @@
  * with a line that says how to go on. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "sim/base/base.h"
 
 struct progress {
 	const char *things; /* "points" */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire report: writes a page about cases, datasets and recordings, the answer first. */
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/report/report.h"
 #include "sim/verb/calibration.h"
 #include "sim/report/validation.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire run: predicts cases. */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "sim/base/arena.h"
 #include "sim/verb/verbs.h"
 
 static void write_trace(FILE *out, const void *ctx)

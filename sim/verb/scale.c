@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire scale: predicts a training job or a collective on increasing numbers of GPUs. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/answers.h"
 #include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
-
-/* Draws the scaling curve. A PDF has the parts of the step time on a second page. */
-static int draw(const struct command *command, const struct scaling *scaling)
-{
-	struct arena *arena = command->arena;
-	struct chart_text text =
-		command_chart_text(command, arena_printf(arena, "Scaling of %s", scaling->name));
-	const struct drawing *pages[2] = {scaling_chart(arena, text, scaling)};
-	size_t count = 1;
-	text.title = arena_printf(arena, "Step time of %s by number of GPUs", scaling->name);
-	if (ends_in(command->plot, ".pdf")) {
-		pages[count] = scaling_parts_chart(arena, text, scaling);
-		count += pages[count] != NULL;
-	}
-	return command_draw(command, command->plot, pages, count);
-}
 
 static int run(const struct command *command)
 {
@@ -37,8 +19,20 @@ static int run(const struct command *command)
 	if (!scaling)
 		return command_sweep_failed(diag, fault);
 	int code = command_table(command, scaling_table(command->arena, scaling));
-	if (code == EXIT_DONE && command->plot)
-		code = draw(command, scaling);
+	if (code == EXIT_DONE && command->plot) {
+		struct arena *arena = command->arena;
+		struct chart_text text = command_chart_text(
+			command, arena_printf(arena, "Scaling of %s", scaling->name));
+		const struct drawing *pages[2] = {scaling_chart(arena, text, scaling)};
+		size_t count = 1;
+		text.title =
+			arena_printf(arena, "Step time of %s by number of GPUs", scaling->name);
+		if (ends_in(command->plot, ".pdf")) {
+			pages[count] = scaling_parts_chart(arena, text, scaling);
+			count += pages[count] != NULL;
+		}
+		code = command_draw(command, command->plot, pages, count);
+	}
 	return code;
 }
 

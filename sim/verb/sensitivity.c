@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sensitivity: ranks parameters by their influence on a result. */
 #include "sim/report/searches.h"
-
-#include <math.h>
-#include <stdio.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/verb/verbs.h"
 
 /* Prints why no parameter varies, and returns the exit code. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire solve: solves for the parameter value up to or from which a target is met. */
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/searches.h"
 #include "sim/verb/verbs.h"
 

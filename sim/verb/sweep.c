@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sweep: predicts a case over a grid of parameter values. */
-#include <stdio.h>
-
-#include "sim/base/diag.h"
 #include "sim/analysis/ranks.h"
 #include "sim/report/answers.h"
 #include "sim/report/sweep_figures.h"
@@ -26,24 +23,19 @@ static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 	return false;
 }
 
-/* Reads --target for the kind of the first point. */
-static void read_target(const struct command *command, struct diag *diag,
-			const struct sweep_request *request, struct target *target)
-{
-	const struct scenario *scenario = sweep_base(command->arena, request);
-	if (command->target && scenario)
-		target_read(command->arena, diag, (struct origin){"--target", 0},
-			    reporting_of(command->arena, scenario), command->target, target);
-}
-
 /* Runs the sweep on the first or only rank, writes the result and removes the journal. */
 static int lead(const struct command *command, struct diag *diag,
 		const struct sweep_request *request)
 {
 	const struct sweep *sweep = NULL;
 	struct target target = {0};
-	if (diag_count(diag) == 0)
-		read_target(command, diag, request, &target);
+	if (diag_count(diag) == 0) {
+		const struct scenario *scenario = sweep_base(command->arena, request);
+		if (command->target && scenario)
+			target_read(command->arena, diag, (struct origin){"--target", 0},
+				    reporting_of(command->arena, scenario), command->target,
+				    &target);
+	}
 	int code = diag_count(diag) ? command_failed(diag, NULL) : EXIT_DONE;
 	if (code == EXIT_DONE && !command_can_write(command))
 		code = EXIT_FAILED;

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire validate: predicts recorded measurements and prints the errors. */
 #include "sim/report/validation.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "calib/fit/errors.h"
 #include "calib/fit/recording.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/verb/verbs.h"
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks the words and output files of a command line before any work. */
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/verb/parser.h"
 
 /* Turns the name of a shipped case (`farwire list cases`) into its path. A file with that name in

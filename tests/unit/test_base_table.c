@@ -20,7 +20,7 @@ static const char *printed(struct arena *arena, const struct table *table)
 static void cells_align_by_column_and_utf8_width(void)
 {
 	struct arena *arena = arena_new();
-	struct table *table = table_new(arena);
+	struct table *table = table_new(arena, "", 0);
 	table_column(table, "placement", false);
 	table_column(table, "images/s", true);
 	table_column(table, "verdict", false);
@@ -50,7 +50,7 @@ static void cells_align_by_column_and_utf8_width(void)
 static void long_last_column_breaks_between_words(void)
 {
 	struct arena *arena = arena_new();
-	struct table *table = table_new(arena);
+	struct table *table = table_new(arena, "", 0);
 	table_line_width(table, 50);
 	table_column(table, "name", false);
 	table_column(table, "", false);
@@ -78,9 +78,7 @@ static void a_table_that_just_fits_stays_whole(void)
 {
 	for (size_t width = 9; width <= 10; width++) {
 		struct arena *arena = arena_new();
-		struct table *table = table_new(arena);
-		table_line_width(table, width);
-		table_columns(table, "n|s>|last");
+		struct table *table = table_new(arena, "n|s>|last", width);
 		table_cells(table, CELLS("r", "1", "ok"));
 		CHECK_TEXT(printed(arena, table), width == 10 ? "n  s  last\n"
 								"----------\n"
@@ -100,7 +98,7 @@ static void a_table_that_just_fits_stays_whole(void)
 static void columns_that_do_not_fit_follow_below(void)
 {
 	struct arena *arena = arena_new();
-	struct table *table = table_new(arena);
+	struct table *table = table_new(arena, "", 0);
 	table_line_width(table, 12);
 	table_column(table, "name", false);
 	table_column(table, "step", true);
@@ -129,7 +127,7 @@ static void columns_that_do_not_fit_follow_below(void)
 static void wide_first_column_is_replaced_by_numbers_below(void)
 {
 	struct arena *arena = arena_new();
-	struct table *table = table_new(arena);
+	struct table *table = table_new(arena, "", 0);
 	table_line_width(table, 24);
 	table_column(table, "plan", false);
 	table_column(table, "memory", true);
@@ -178,7 +176,7 @@ static void invisible_characters_are_shown_as_escapes(void)
 	char bytes[60001] = "";
 	memset(bytes, 0xff, sizeof bytes - 1);
 	CHECK(strlen(text_visible(arena, bytes)) == 240000 && arena_used_B(arena) < 1000000);
-	struct table *table = table_new(arena);
+	struct table *table = table_new(arena, "", 0);
 	table_column(table, "case", false);
 	table_row(table);
 	table_cell(table, "%s", "\xe2\x80\x8bx");
@@ -242,8 +240,7 @@ static void all_invisible_characters_and_wrong_bytes_are_escaped(void)
 static void failed_cells_are_short_and_reasons_follow_below(void)
 {
 	struct arena *arena = arena_new();
-	struct table *table = table_new(arena);
-	table_columns(table, "batch>|verdict");
+	struct table *table = table_new(arena, "batch>|verdict", 0);
 	table_row(table);
 	table_cell(table, "16");
 	table_cell(table, "ok");
