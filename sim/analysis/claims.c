@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Judges the bounds and orders that a source claims. A number is NaN if it could not be
  * predicted. Every claim about it is then broken. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/analysis/dataset.h"
 
 struct judging {

@@ -2,10 +2,6 @@
 /* Reads dataset files. */
 #include "sim/analysis/dataset_read.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 const char *row_role_name(enum row_role role)
 {
 	static const char *const names[] = {"fit", "test", "report"};

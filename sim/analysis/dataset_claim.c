@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the claims of a source, and makes observations for fits from claims of role fit. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/analysis/dataset_read.h"
 
 static const struct claim_word {

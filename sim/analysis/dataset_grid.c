@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Makes a case of every combination of dimensions. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/analysis/dataset_read.h"
 
 /* Reads a value without a group: it is a value of the dimension's setting. */

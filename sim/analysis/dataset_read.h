@@ -7,7 +7,6 @@
  *   dataset_claim.c  claims about either, and claims that are observations of fits */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/analysis/dataset.h"
 
 struct dataset_reader {

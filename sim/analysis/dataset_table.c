@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Makes cases of the rows of a table. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/analysis/dataset_read.h"
 
 /* A row under construction: its line, its column and its variant. */

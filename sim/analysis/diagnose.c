@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/diagnose.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/analysis/points.h"
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/base/parallel.h"
 #include "sim/collective/schedule.h"
 #include "sim/predict/unknowns.h"

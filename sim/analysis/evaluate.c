@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts every row of a dataset and summarizes the errors. */
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-#include "sim/base/vec.h"
 #include "sim/analysis/dataset.h"
 #include "sim/predict/draws.h"
 #include "sim/predict/reproduce.h"

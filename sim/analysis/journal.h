@@ -12,9 +12,7 @@
  * computed again. A lock excludes a second process. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 struct arena;
 struct diag;

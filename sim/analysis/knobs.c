@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/knobs.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
-
 /* Smaller whole numbers are not scaled, because a step of 1 would be a large change. */
 static const double WHOLE_LEAST = 5;
 

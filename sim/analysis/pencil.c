@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/pencil.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "sim/analysis/dataset_read.h"
-#include "sim/base/arena.h"
 
 /* ---- reading ---- */
 

@@ -10,10 +10,6 @@
  * that of the dataset's column, or of the links. The costs are the dataset's. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "sim/workload/job.h"
 
 struct dataset_reader;

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/plan_search.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/analysis/plan_meter.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 
 enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64, FIRST_STEP = 2 /* settings */ };
 

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/parallel.h"
 
 struct analysis_input analysis_with_calls(struct analysis_input input,

@@ -2,11 +2,7 @@
 #include "sim/analysis/ranks.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "sim/base/arena.h"
 
 static int number_of(const char *variable, int otherwise)
 {

@@ -7,7 +7,7 @@
  * one thread at a time may call these functions. */
 #pragma once
 
-#include <stddef.h>
+#include "sim/base/base.h"
 
 enum { RANKS_VERSION = 1 };
 

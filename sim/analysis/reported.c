@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/reported.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/param.h"
 #include "sim/predict/predict.h"
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/scaling.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-
 /* Returns the list least, 2 * least and so on, which ends with most. */
 static const char *doubling(struct arena *arena, size_t least, size_t most)
 {

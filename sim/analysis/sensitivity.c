@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/sensitivity.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 /* A swing below this share of the answer counts as zero. */
 static const double MOVING_RATIO = 1e-6;
 

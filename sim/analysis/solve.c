@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/solve.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-#include "sim/base/vec.h"
-
 const double SOLVE_TOLERANCE = 1e-3;
 /* Tolerance for ends of intervals. It is larger than for values, because each evaluation takes
  * many runs. */

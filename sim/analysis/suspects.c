@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/suspects.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
 #include "sim/analysis/knobs.h"
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
 #include "sim/fabric/link_kinds.h"
 
 /* Where a link is, one bit each. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a sweep: checks it, and predicts its points with several threads that share a queue. */
 #include "sim/analysis/sweep.h"
-
-#include <stdio.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/hash.h"
 #include "sim/base/parallel.h"
 #include "sim/analysis/knobs.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the values of an axis from "key=a,b,c" or "key=lo:hi:log20". */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/analysis/sweep.h"
 
 enum { LISTED_MAX = 10000 }; /* the reader compares each value with all before it */

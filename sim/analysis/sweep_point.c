@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/sweep_point.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 static const char point_key[] = "{\"point\":", prediction_key[] = ",\"prediction\":";
 
 struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,

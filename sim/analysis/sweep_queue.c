@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/sweep_queue.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 /* SHARES_COUNT: number of times that each worker takes points. SHARE_MAX: largest number of
  * points taken together. */
 enum { SHARES_COUNT = 8, SHARE_MAX = 32 };

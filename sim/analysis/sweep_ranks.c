@@ -4,13 +4,8 @@
 #include "sim/analysis/ranks.h"
 #include "sim/analysis/sweep_queue.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/parallel.h"
 
 enum rank_tag {

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/transfer.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/scenario/system.h"
 #include "sim/transport/tcp.h"
 

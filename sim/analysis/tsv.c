@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads tab-separated tables with comments. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/base/lines.h"
-#include "sim/base/vec.h"
 #include "sim/analysis/dataset.h"
 
 enum { FILE_MAX_B = 64 << 20 };

@@ -8,9 +8,6 @@
  * all_to_all_nodes: a message to another node first goes to the rank there with the sender's place,
  * which forwards it. So a network of rails carries it on one rail, and a token with several experts
  * in a node crosses the network once (DeepEP's kernels for many tokens, NVIDIA's HybridEP). */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/collective/constants.h"
 #include "sim/collective/pattern.h"
 

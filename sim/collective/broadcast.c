@@ -8,7 +8,6 @@
  * the same time, as MPI libraries do without segments. In the linear one all ranks are children of
  * the root. In the binomial one, the parent of the rank at place p, counted from the root, is at
  * the place that p becomes without its lowest bit. */
-#include "sim/base/arena.h"
 #include "sim/collective/pattern.h"
 
 static const char *refuse(const struct algorithm_spec *spec)

@@ -14,10 +14,6 @@
  * (src/graph/tuning.cc, nNodes <= 2 ? bwIntra : bwInter). In a ring the two are equal. The library
  * chooses with the latencies of hops and the splits of trees that are simulated, but without the
  * costs of a start (start, channel_start). It may choose wrong, as NCCL does. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/diag.h"
 #include "sim/collective/algorithm.h"
 #include "sim/collective/constants.h"
 #include "sim/collective/msccl.h"

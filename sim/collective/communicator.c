@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/communicator.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/collective/level.h"
 #include "sim/collective/msccl.h"
 #include "sim/collective/wire.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/generation.h"
 
-#include <math.h>
-
 /* src/platform-aws.cpp of aws-ofi-nccl: 150 us for p3dn, 75 us for p4d and p5, 35 us later. */
 double efa_planned_s(const struct comm_shape *shape)
 {

@@ -2,11 +2,6 @@
 /* Runs a schedule: a step begins when nothing is missing, and a step that ends lets others begin. A
  * GPU adds or stores data while it receives them, at no extra cost. This makes chains of steps that
  * end at once, so they are processed with a list instead of recursion. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/collective/msccl.h"
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"

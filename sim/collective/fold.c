@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/fold.h"
-
-#include <math.h>
-#include <stdlib.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/collective/algorithm.h"
 #include "sim/fabric/link.h"
 

@@ -16,10 +16,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "sim/base/hash.h"
 #include "sim/fabric/fabric.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* NCCL's constants that depend on the generation of the GPUs, and its model of NVLink SHARP. */
 #include "sim/collective/generation.h"
-
-#include <math.h>
-
 #include "sim/gpu/gpu.h"
 
 /* src/graph/tuning.cc of NCCL 2.28 (perChMaxTreeBws, perChMaxRingLL128Bws, llMaxBws), topo.h

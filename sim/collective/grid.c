@@ -10,7 +10,6 @@
  * IBM's PowerAI DDL (Cho et al. 2017). The fast dimension comes first in each piece, so that the
  * slow one carries the least data. For rings of all ranks, one for each NIC or NVLink set, use
  * `ring` with several channels. */
-#include "sim/base/arena.h"
 #include "sim/collective/pattern.h"
 
 /* With p pieces, all but one p-th of the faster dimension's time is hidden behind the slower one,

@@ -15,7 +15,6 @@
  * In recursive doubling each rank exchanges its whole buffer with the rank 2^i away in round i, and
  * both add. This has the fewest messages, log2 n, but each of them has all bytes. MPI libraries use
  * it for small buffers. */
-#include "sim/base/arena.h"
 #include "sim/collective/pattern.h"
 
 /* Consecutive chunks from one rank to another. */

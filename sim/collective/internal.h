@@ -23,7 +23,6 @@
  */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/collective/communicator.h"
 #include "sim/collective/pairs.h"
 #include "sim/collective/rings.h"

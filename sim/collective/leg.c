@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of a leg: routes, memory, and copies between a GPU and its host. */
-#include <math.h>
-
-#include "sim/base/diag.h"
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"
 

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/msccl.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/units.h"
-#include "sim/base/vec.h"
 #include "sim/cfg/text.h"
 #include "sim/cfg/xml.h"
 

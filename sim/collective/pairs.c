@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/pairs.h"
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-
 enum { ROOM_FIRST = 64, BITS = 21 };
 
 /* Returns the place of key among `room` places, a power of two, or the place where it would be

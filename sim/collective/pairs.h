@@ -3,8 +3,7 @@
  * the positions in it have no influence on results. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 struct arena;
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/pattern.h"
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-
 uint32_t *pattern_last(struct arena *arena, size_t count)
 {
 	uint32_t *last = ARENA_ARRAY(arena, count, uint32_t);

@@ -11,8 +11,6 @@
  *
  * Requests and consents also wait in the queue of the adapter behind data for other ranks, up to
  * library.queued bytes of each connection. */
-#include <math.h>
-
 #include "sim/collective/wire.h"
 #include "sim/transport/transport.h"
 

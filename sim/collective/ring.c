@@ -4,7 +4,6 @@
  * a reduce-scatter, the second one an all-gather: the part of a rank in a channel is chunk channel
  * * rank_count + rank. Several channels have separate rings with an equal share of the buffer:
  * rings over different NVLink sets or NICs run in parallel. */
-#include "sim/base/arena.h"
 #include "sim/collective/fold.h"
 #include "sim/collective/pattern.h"
 

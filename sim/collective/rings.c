@@ -5,13 +5,6 @@
  * Machines made from one template have their nodes and links in the same order, so the result of
  * the first one serves all with equal links. Other machines are examined separately.
  */
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/collective/level.h"
 #include "sim/collective/rings_node.h"
 #include "sim/fabric/link.h"

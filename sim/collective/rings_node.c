@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/collective/rings_node.h"
 #include "sim/fabric/link.h"
 

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/schedule.h"
-
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/collective/fold.h"
 
 static const struct collective_kind kinds[COLLECTIVE_COUNT] = {

@@ -19,10 +19,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "sim/base/base.h"
 #include "sim/base/registry.h"
 
 enum collective {

@@ -26,7 +26,6 @@
  *   5. the process to each GPU of its node
  * A buffer is divided over all servers. With `whole` one server has it, which is chosen by `turn`.
  * `turn` also chooses the GPU of each node that adds. */
-#include "sim/base/arena.h"
 #include "sim/collective/pattern.h"
 
 static const char *refuse_without_servers(const struct algorithm_spec *spec)

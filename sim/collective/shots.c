@@ -3,9 +3,6 @@
  * and PyTorch's symmetric memory. In one shot, each rank reads the whole buffer of each peer and
  * adds. In two shots, each rank first adds its part of all buffers, and then reads the other parts
  * of the sum. The messages here go the other way, from the memory that is read to its reader. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/collective/constants.h"
 #include "sim/collective/pattern.h"
 #include "sim/gpu/gpu.h"

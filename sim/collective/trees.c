@@ -32,7 +32,6 @@
  * its adapter carries the part once in each direction (choose.c).
  *
  * Channel (c heads + i) m + o is the tree of channel c, part i and machine o. */
-#include "sim/base/arena.h"
 #include "sim/collective/pattern.h"
 
 /* Returns true if each rank of a node is the head of a part of the buffer. */

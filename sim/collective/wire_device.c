@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ways inside a host: NVLink, PCIe from GPU to GPU, or host memory. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/collective/level.h"
 #include "sim/collective/rings_node.h"
 #include "sim/collective/wire.h"

@@ -7,8 +7,6 @@
  * the GPU's processor, because the library binds its threads there before it allocates (NCCL
  * init.cc, setCpuAffinity). An adapter at another processor reaches it through the link between the
  * sockets. */
-#include <math.h>
-
 #include "sim/collective/level.h"
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"

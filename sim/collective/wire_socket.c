@@ -5,8 +5,6 @@
  * slice by slice. The three parts overlap, so the slowest decides. The message has arrived when all
  * three have ended, plus the copies of the last slice. Ranks of the same two guests share one
  * connection per channel. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"
 

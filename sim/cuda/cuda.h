@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "sim/base/param.h"
 #include "sim/gpu/gpu.h"
 #include "sim/host/host.h"

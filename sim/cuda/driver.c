@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CUDA driver: the cost of a call on its host thread, the operation that it adds to the GPU's
  * queue, and the time at which it returns. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/cuda/driver_internal.h"
 #include "sim/transport/dma.h"
 

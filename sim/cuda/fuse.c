@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/cuda/fuse.h"
 
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
-
 /* A run has at most RUN_MOST launches, so that the launch queue is full at about the right time. A
  * call stands for at most REPEATS_MOST calls. */
 enum { RUN_MOST = 64, REPEATS_MOST = 64 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The port of a program with several GPUs gives each call to the port of its device. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/cuda/cuda.h"
 
 /* Thread t of the program is thread t / device_count of the port of device t % device_count. */

@@ -18,8 +18,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "sim/cuda/cuda.h"
 
 enum item_kind {

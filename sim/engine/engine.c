@@ -7,7 +7,6 @@
 
 #include <stdarg.h>
 
-#include "sim/base/arena.h"
 #include "sim/engine/queue.h"
 
 struct engine {

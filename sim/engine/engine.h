@@ -15,11 +15,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 
 struct engine;
 struct trace;

@@ -2,12 +2,6 @@
 #include "sim/engine/names.h"
 
 #include <limits.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 
 struct names {
 	struct arena *arena;

@@ -3,7 +3,7 @@
  * by hashing. */
 #pragma once
 
-#include <stddef.h>
+#include "sim/base/base.h"
 
 struct arena;
 struct names;

@@ -26,10 +26,6 @@
  */
 #include "sim/engine/queue.h"
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
-
 enum {
 	DIGIT_BITS = 6,
 	DIGITS = 1 << DIGIT_BITS,

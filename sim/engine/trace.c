@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/engine/trace.h"
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/engine/names.h"
 
 struct track {

@@ -8,8 +8,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 struct arena;
 struct trace;

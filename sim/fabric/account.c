@@ -2,7 +2,6 @@
 /* Checks the invariants of a run: see fabric_account. A failure names the flow and the resource. */
 #include <float.h>
 
-#include "sim/base/arena.h"
 #include "sim/fabric/state.h"
 
 static const char *name_of(const struct fabric *fabric, int resource)

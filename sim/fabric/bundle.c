@@ -17,9 +17,7 @@
  * numbers.
  */
 #include <float.h>
-#include <math.h>
 
-#include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
 static const int64_t delay_max_ps = (int64_t)1 << 62;

@@ -6,7 +6,6 @@
  * one number for a flow, because in a fat tree the uplink that a flow takes determines the spine,
  * and so the link down to the receiver's leaf. Sources: RFC 2992 for the hash; Zahavi, D-Mod-K
  * routing (2010), for static routes by the port of the receiver. */
-#include "sim/base/arena.h"
 #include "sim/base/hash.h"
 #include "sim/fabric/link.h"
 #include "sim/fabric/state.h"

@@ -25,10 +25,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "sim/engine/engine.h"
 
 struct fabric;

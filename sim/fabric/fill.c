@@ -17,9 +17,6 @@
  * may be outdated, finds the few resources that may have the lowest level, and only these are
  * summed anew. Another heap holds the bounds of flows.
  */
-#include <math.h>
-
-#include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
 static const double tie_ratio = 1e-12; /* levels with a smaller difference are equal */

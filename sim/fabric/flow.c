@@ -5,11 +5,8 @@
  * flow that shares no resource gets its rate at once, without the solver. Most messages of a
  * simulation are such flows.
  */
-#include <math.h>
 #include <stdalign.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
 enum { FLOWS_PER_BLOCK = 16 };

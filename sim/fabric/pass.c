@@ -2,9 +2,6 @@
 /* Flows that end before anything else happens: the short messages of programs that wait for each
  * other. No other code can share with such a flow, cancel it or query it. So it needs no slot and
  * no event, and only updates the accounts as an ordinary flow would. */
-#include <math.h>
-
-#include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
 double fabric_flow_alone(const struct fabric *fabric, const struct flow_spec *spec)

@@ -8,7 +8,6 @@
  * upstream. This is repeated until no cap changes, so pauses reach the adapters of senders.
  *
  * Caps are found anew after each change of rates, from the max-min solution without pauses. */
-#include "sim/base/arena.h"
 #include "sim/fabric/state.h"
 
 /* Levels with a smaller difference are equal. */

@@ -20,11 +20,6 @@
  * PCIe and out again. So links inside hosts are used only in the hosts of the two ends, unless no
  * such route exists. In a cluster this also keeps the search out of all other hosts.
  */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/hash.h"
 #include "sim/fabric/link.h"
 #include "sim/fabric/state.h"

@@ -16,7 +16,6 @@
  *
  * A resource with only one flow is a bound of that flow and connects nothing.
  */
-#include "sim/base/arena.h"
 #include "sim/fabric/state.h"
 
 /* opened if less than this part of its capacity is left */

@@ -13,7 +13,6 @@
  */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/engine/names.h"
 #include "sim/fabric/fabric.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Nodes and the links between them. */
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/fabric/link.h"
 #include "sim/fabric/state.h"
 

@@ -2,10 +2,7 @@
 #include "sim/predict/baselines.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/hash.h"
 #include "sim/engine/names.h"
 #include "sim/scenario/scenario.h"

@@ -16,9 +16,7 @@
  * change while it is in use. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 struct scenario;
 struct baselines; /* may be used by several threads at the same time */

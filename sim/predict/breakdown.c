@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/predict/breakdown.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 /* ROUNDING: relative error that sums of the parts may have. LITTLE: a cause with a smaller share
  * of the step is never the bottleneck. */
 static const double ROUNDING = 1e-9, LITTLE = 0.1;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/predict/draws.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/base/parallel.h"
 #include "sim/predict/effects.h"
 #include "sim/predict/reproduce.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/predict/effects.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 /* A file has more values than a command line, and each of them needs one more run. */
 enum { FILE_EVENTS_MAX = EFFECTS_EVENTS_MAX / 4 };
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/predict/baselines.h"
 #include "sim/predict/predict.h"
 

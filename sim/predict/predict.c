@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts a case: its point, its intervals and its summary. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/engine/names.h"
 #include "sim/fabric/link.h"
 #include "sim/predict/breakdown.h"

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/predict/remedies.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/vec.h"
 #include "sim/predict/effects.h"
 
 static const double LEAST_GAIN = 0.02; /* of a remedy that is named */

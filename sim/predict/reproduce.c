@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/predict/reproduce.h"
-
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/result/result.h"
 
 /* Quotes text for a shell. A quote inside it is written as '\''. */

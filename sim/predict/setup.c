@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stddef.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/predict/predict.h"
 
 #define CACHE_HITS_SHOWN 0.01 /* part of the bytes from which a kernel reports them */

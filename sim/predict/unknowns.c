@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/predict/unknowns.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-
 /* Smallest pivot. Fitted correlations of -1 and 1 are rounded to six digits. */
 static const double PIVOT_LEAST = 1e-6;
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The order between calls and copies, and the way of an answer through the client's threads. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
 
 /* ---- order ---- */

@@ -11,8 +11,6 @@
  * message ends. The driver then only keeps the order of the stream, with a marker of no duration or
  * a wait.
  */
-#include <math.h>
-
 #include "sim/remoting/parts.h"
 
 /* Largest relative error of a sum of chunk sizes. */

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/engine/trace.h"
 #include "sim/remoting/parts.h"
 

@@ -13,10 +13,7 @@
  */
 #pragma once
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/list.h"
-#include "sim/base/vec.h"
 #include "sim/remoting/remoting.h"
 
 struct channel;

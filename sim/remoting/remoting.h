@@ -19,9 +19,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "sim/cuda/cuda.h"
 #include "sim/transport/transport.h"
 

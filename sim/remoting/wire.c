@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
 
 /* A program that is still not waiting after as many calls will never wait. */

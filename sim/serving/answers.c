@@ -3,10 +3,6 @@
  *
  * Latencies and times to the first token are exact quantiles. Times between tokens are
  * counted in bins of GAP_RATIO width, because there are many. */
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/serving/internal.h"
 
 const double serve_cdf_shares[SERVE_CDF_POINTS] = {

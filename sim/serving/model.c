@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/serving/model.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/issue.h"
 
 /* Choosing a token reads and writes the logits this many times in fp32: temperature, softmax,

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/serving/requests.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/lines.h"
-#include "sim/base/num.h"
-#include "sim/base/vec.h"
 #include "sim/engine/engine.h"
 
 static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};

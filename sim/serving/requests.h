@@ -8,11 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "sim/base/diag.h"
+#include "sim/base/base.h"
 #include "sim/base/param.h"
 
 enum { SERVE_REQUESTS_MAX = 10000000 };

@@ -5,10 +5,6 @@
  * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
  * the prompt there is one, the last token. After a preemption there are all.
  */
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/list.h"
 #include "sim/serving/internal.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arrivals, the router, and requests that go from one replica to another. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/serving/internal.h"
 
 /* Returns the replica that gets the request. decode: it generates tokens only. */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/exchange.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/exchange_parts.h"
 
 static const struct registry_row policy_rows[] = {

@@ -25,10 +25,6 @@
  * A thread that waits takes part in no cycle. Tensors that are announced meanwhile are
  * answered together in the next cycle. Cycles without requests are not simulated.
  */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 
 struct horovod_answer {

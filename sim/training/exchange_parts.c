@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/exchange_parts.h"
 
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-
 /* ---- bundles ---- */
 
 void exchange_init(struct exchange *exchange, const struct exchange_host *host,

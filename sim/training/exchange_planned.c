@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchanges whose bundles are the same in every step. A rank launches a bundle when all its
  * gradients and those of the bundles before it are announced, and joins it when they are ready. */
-#include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 
 struct planned {

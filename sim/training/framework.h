@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "sim/cuda/program.h"
 #include "sim/gpu/kernel.h"
 #include "sim/training/network.h"

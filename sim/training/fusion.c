@@ -10,9 +10,6 @@
  * Updates are not fused with ops that make gradients, because the exchange runs between
  * them.
  */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/ops.h"
 
 struct fusion {

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/gradients.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/exchange.h"
 
 enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/issue.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/exchange.h"
 #include "sim/training/gradients.h"
 

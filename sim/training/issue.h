@@ -2,7 +2,6 @@
 /* Functions with which frameworks write a thread's list of calls. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/training/framework.h"
 #include "sim/training/ops.h"
 

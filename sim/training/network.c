@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/network.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/network_reader.h"
 #include "sim/training/network_forms.h"
 

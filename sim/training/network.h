@@ -27,9 +27,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "sim/cfg/cfg.h"
 
 enum layer_op {

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/network_forms.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 
 struct expansion {
 	struct network_reader *reader;

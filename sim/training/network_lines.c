@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lines of a network file and their names, with repeated groups written out. */
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/network_reader.h"
 
 enum { REPEAT_MAX = 1000 };

@@ -2,10 +2,6 @@
 /* The GPU memory of a training step. docs/models/networks.md explains each term. */
 #include "sim/training/network.h"
 
-#include <stdbool.h>
-
-#include "sim/base/diag.h"
-
 /* Variables and optimiser state are fp32 even with fp16 activations: tf_cnn_benchmarks keeps
  * fp32 variables and casts a copy of them in each step. */
 static const double variable_element_B = 4;

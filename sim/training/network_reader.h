@@ -6,7 +6,6 @@
  * the input of the repetition. After the group, it means the last layer of the last repetition. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/training/network_shapes.h"
 
 struct layer_line {

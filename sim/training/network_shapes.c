@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/network_shapes.h"
 
-#include <string.h>
-
 /* Shapes of layers of tokens, and what they keep for backward.
  *
  * Tokens are the pixels of a layer that is 1 wide: channels are the features of a token, height

@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "sim/base/diag.h"
 #include "sim/training/network.h"
 
 /* Maximum of sides, channels and units; a larger number is certainly a typing error. */

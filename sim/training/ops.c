@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/ops.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/ops_builder.h"
 
 /* Largest number of elements that a full reduction sums in one kernel (TensorFlow 1.12,

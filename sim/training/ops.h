@@ -26,10 +26,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "sim/training/framework.h"
 
 #define NO_TENSOR UINT32_MAX

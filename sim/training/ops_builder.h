@@ -2,7 +2,6 @@
 /* Private to the op graph: what ops.c and ops_tokens.c need to write ops. */
 #pragma once
 
-#include "sim/base/vec.h"
 #include "sim/training/ops.h"
 
 #define NONE UINT32_MAX

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ops of linear layers of tokens, in 16 or 32 bits or in FP8. */
-#include "sim/base/arena.h"
 #include "sim/training/ops_builder.h"
 
 struct linear_part {                   /* of a linear layer */

@@ -5,8 +5,6 @@
  * fuse it. Attention is one kernel forward if the stack fuses it, and otherwise two matrix
  * products with elementwise kernels between them. docs/models/networks.md lists the ops.
  */
-#include <math.h>
-
 #include "sim/training/ops_builder.h"
 
 /* Kernels that sort tokens, find runs of equal ones and sum their gradients (PyTorch,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ops of the optimiser: a kernel for each tensor, for groups of tensors, or passes over all. */
-#include "sim/base/arena.h"
 #include "sim/training/ops_builder.h"
 
 /* LARS reads weights and gradients once more. Kernels for all tensors compute the squares of

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/plan.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
-
 /* Each pass takes about 1 kB. */
 #define PASSES_MOST 2e6
 /* A message leaves and arrives. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cuts a network without repeated blocks into the parts of a pipeline. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/plan.h"
 
 /* Returns true if no layer behind `layer` takes the output of a layer before it. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The least time of a plan's step, which the search of plans compares with simulated ones. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/plan.h"
 
 struct layer_least { /* of a micro-batch */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The GPU memory of a rank of a plan, and the size of its messages. docs/models/plans.md explains
  * each term. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/plan.h"
 
 static const double fp32_B = 4, statistic_B = 4;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The nearest possible plan, and the nearest one that fits into the GPUs' memory. */
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/plan.h"
 
 enum { CHANGES_MOST = 3, NUMBER_MOST = 64 };

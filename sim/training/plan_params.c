@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parameters of a plan, and their text. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/training/plan.h"
 
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};

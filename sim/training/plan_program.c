@@ -5,10 +5,6 @@
  * a stream for each direction and side. Collectives of context groups run beside attention. Those
  * of data groups run on GATHER (parameters) and REDUCE (gradients).
  */
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/exchange.h"
 #include "sim/training/issue.h"
 #include "sim/training/plan_units.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/plan_units.h"
 
-#include <string.h>
-
-#include "sim/base/arena.h"
-
 /* Appends the calls of an op. */
 static void issue_piece(struct writer *w, struct piece *piece, const struct op *op)
 {

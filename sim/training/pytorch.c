@@ -12,7 +12,6 @@
  * waits for the stream (onnxruntime: utils.cc, ExecuteGraphImpl; cuda_execution_provider.cc,
  * OnRunEnd).
  */
-#include "sim/base/arena.h"
 #include "sim/training/framework.h"
 #include "sim/training/gradients.h"
 

@@ -16,7 +16,6 @@
  * number of parts. The order is that of Megatron-LM's
  * forward_backward_pipelining_with_interleaving.
  */
-#include "sim/base/arena.h"
 #include "sim/training/plan.h"
 
 static const char *one_chunk(struct arena *arena, const struct pipeline_shape *shape)

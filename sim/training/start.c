@@ -8,8 +8,6 @@
  * blocks of 20 MiB, and larger ones have blocks of their own. Files are not read here: their
  * content is in the host's memory.
  */
-#include <math.h>
-
 #include "sim/training/issue.h"
 
 #define MIB            1048576.0

@@ -14,10 +14,6 @@
  * real input, a host thread copies each batch into a staging area at the start of the step before
  * the one that uses the batch.
  */
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/gradients.h"
 #include "sim/training/framework.h"
 

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "sim/base/param.h"
 #include "sim/fabric/fabric.h"
 #include "sim/host/host.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/loss.h"
 
-#include <math.h>
-
-#include "sim/base/diag.h"
-
 #define GAP_MAX 4e18
 
 static void shuffle(struct loss *loss)

@@ -13,10 +13,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "sim/base/num.h"
+#include "sim/base/base.h"
 
 enum { LOSS_STRATA = 16 };
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/path.h"
-
-#include "sim/base/diag.h"
 #include "sim/base/hash.h"
 
 /* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */

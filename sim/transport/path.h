@@ -2,10 +2,6 @@
 /* One direction between two ends: properties that every transport needs. */
 #pragma once
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
 #include "sim/engine/trace.h"
 #include "sim/fabric/fabric.h"
 #include "sim/transport/loss.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/rdma.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/engine/trace.h"
 #include "sim/transport/transport.h"
 #include "sim/transport/loss.h"

@@ -3,8 +3,7 @@
  * RoCE link count only data; headers are in their overhead. */
 #pragma once
 
-#include <stdbool.h>
-
+#include "sim/base/base.h"
 #include "sim/base/param.h"
 
 struct rdma_params {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/shm.h"
-
-#include "sim/base/arena.h"
 #include "sim/engine/trace.h"
 #include "sim/transport/transport.h"
 #include "sim/transport/path.h"

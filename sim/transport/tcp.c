@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/tcp.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/transport/transport.h"
 
 /* Memory of a received packet: 2048 and the struct sk_buff (Linux sock.h: TCP_SKB_MIN_TRUESIZE). */

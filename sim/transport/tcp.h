@@ -13,11 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "sim/base/vec.h"
 #include "sim/engine/engine.h"
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"

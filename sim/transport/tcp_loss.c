@@ -10,10 +10,6 @@
  * from the time when the first write with a hole had left. The timeout doubles while the same
  * packet is lost again. A retransmission sends everything that is known to be missing. */
 #include "sim/transport/tcp.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/engine/trace.h"
 
 /* RFC 5681: the third duplicate acknowledgement means a loss. */

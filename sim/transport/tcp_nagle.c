@@ -15,9 +15,6 @@
  */
 #include "sim/transport/tcp.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Linux tcp.h: TCP_MAX_QUICKACKS. */
 #define QUICK_ACKS 16
 /* A receiver's first estimate of the size of a full segment (Linux tcp.h: TCP_MSS_DEFAULT). */

@@ -3,12 +3,6 @@
  * bytes on the wire are not modelled. */
 #include "sim/transport/tcp.h"
 
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/units.h"
-
 static void established(void *ctx, uint64_t arg)
 {
 	struct tcp_connection *connection = ctx;

@@ -6,8 +6,6 @@
  * is a flow capped at window / RTT. */
 #include "sim/transport/tcp.h"
 
-#include <math.h>
-
 /* A window counts as used, and grows, if at least this part of it is filled (Linux:
  * tcp_is_cwnd_limited in slow start). */
 #define IN_USE_RATIO 0.5

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/transport.h"
 
-#include "sim/base/diag.h"
-
 static const struct registry_row rows[] = {
 #define TRANSPORT_KIND(name) REGISTRY_ROW(transport_##name),
 #include "sim/transport/transport_kinds.def"

@@ -15,9 +15,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "sim/base/list.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"

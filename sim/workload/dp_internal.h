@@ -8,7 +8,6 @@
  * belongs to one PART, so the parts add up to the step exactly, in picoseconds. */
 #pragma once
 
-#include "sim/base/num.h"
 #include "sim/workload/dp.h"
 #include "sim/workload/player.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/workload/dp_job.h"
 
-#include "sim/base/arena.h"
-
 /* WARM_STEPS is the smallest number of warm-up steps: the first step fills queues, the second runs
  * with full queues. With randomness, a mean needs at least STEPS_IN_DOUBT steps. */
 enum { WARM_STEPS = 2, STEPS_IN_DOUBT = 6 };

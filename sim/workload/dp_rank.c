@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The step of one rank: the gates of its program, its gradients, its updates and copies. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/engine/trace.h"
 #include "sim/workload/dp_internal.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/workload/group.h"
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/vec.h"
-
 struct group_communicator;
 
 /* One collective or message. */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/workload/job.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/engine/engine.h"
 #include "sim/workload/life.h"
 

@@ -21,10 +21,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "sim/base/vec.h"
 #include "sim/collective/communicator.h"
 #include "sim/remoting/remoting.h"
 #include "sim/workload/steady.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/workload/player.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/workload/player_internal.h"
 
 /* Rounding error of the sum of a step's parts in seconds, relative to the time since the start. */

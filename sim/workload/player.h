@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "sim/cuda/program.h"
 #include "sim/workload/step.h"
 

@@ -2,9 +2,6 @@
 /* Shared by player.c (threads, signals, steps) and poller.c. */
 #pragma once
 
-#include <stdbool.h>
-
-#include "sim/base/vec.h"
 #include "sim/engine/trace.h"
 #include "sim/workload/player.h"
 

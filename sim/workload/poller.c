@@ -7,9 +7,6 @@
  * event waits for the round's end. The thread adds its event under the lock. Behind a copy it
  * also queries the oldest events, up to the first that is not complete (EventMgr::ThenExecute).
  * Threads get the lock before the poller. One that has slept for the lock must wake up. */
-#include <string.h>
-
-#include "sim/base/vec.h"
 #include "sim/workload/player_internal.h"
 
 /* Marshalled arguments of a query: only the event's handle. */

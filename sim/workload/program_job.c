@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/workload/program_job.h"
-
-#include <math.h>
-
-#include "sim/base/arena.h"
 #include "sim/workload/group.h"
 #include "sim/workload/player.h"
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-
 #include "sim/workload/steady.h"
 
 /* Relative differences. Steps are equal up to REPEATS. The means of a window's quarters are equal

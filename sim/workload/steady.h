@@ -19,9 +19,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/base/base.h"
 
 struct steady_step {
 	double time_s;

@@ -2,7 +2,7 @@
 /* The record of one step: when it began and ended, and where its time went. */
 #pragma once
 
-#include <stdint.h>
+#include "sim/base/base.h"
 
 /* Kinds of time of a program's thread: its own work, calls, waits. */
 enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
