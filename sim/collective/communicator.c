@@ -157,8 +157,7 @@ static bool have_access(const struct communicator *comm)
 
 bool binds_sockets(const struct library_params *library)
 {
-	bool has_own = strcmp(library->algorithm, "multi_ring") != 0; /* DDL: those of MPI */
-	return has_own && library->rules == RULES_NCCL && !library->host_memory &&
+	return library->own_sockets && library->rules == RULES_NCCL && !library->host_memory &&
 	       library->ring_search && !library_has_servers(library);
 }
 

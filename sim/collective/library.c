@@ -321,6 +321,11 @@ static const struct param_row rows[] = {
 		struct library_params, ring_search, "true",
 		"whether rings use the widest links; otherwise they follow the order of the ranks",
 		"NCCL 2.0 and later"),
+	PARAM_BOOL(
+		struct library_params, own_sockets, "true",
+		"whether the library opens sockets of its own on the adapter nearest to each GPU; "
+		"false: messages between machines take the sockets of MPI",
+		"NCCL, src/transport/net_socket.cc"),
 	COST_ASSUMED(struct library_params, block_copy_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
 		     "bandwidth at which a thread block copies the last piece of its data inside "
 		     "its GPU's memory; 0 means no copy",

@@ -85,7 +85,7 @@ struct library_params {
 	int tree_correction; /* enum tree_correction */
 	double ll_nodes_ratio, plateau_ratio, net_overhead_s, net_steps_more_count;
 	double lane_Bps, channels_most_count;
-	bool ll128, ring_search;
+	bool ll128, ring_search, own_sockets;
 	double block_copy_Bps;
 	double cpu_reduce_Bps, cpu_reduce_threads_count, cpu_sum_inputs_count, cpu_after_ratio;
 	double at_once_count;

@@ -537,11 +537,10 @@ static uint64_t events_most(const struct reader *c)
 /* Reads the whole case. c->may_fold and c->fold must be set before. */
 static const struct scenario *read_all(struct reader *c)
 {
-	struct arena *arena = c->arena;
 	struct diag *diag = c->diag;
-	c->resolution = cfg_resolution_new(arena);
-	c->scenario = ARENA_NEW(arena, struct scenario);
-	c->params = ARENA_NEW(arena, struct case_params);
+	c->resolution = cfg_resolution_new(c->arena);
+	c->scenario = ARENA_NEW(c->arena, struct scenario);
+	c->params = ARENA_NEW(c->arena, struct case_params);
 	if (!read_file(c))
 		return NULL;
 	if (c->file)
@@ -552,7 +551,7 @@ static const struct scenario *read_all(struct reader *c)
 		cfg_leave_out(c->resolution, c->request->left_out.text,
 			      c->request->left_out.origin);
 	apply_settings(c);
-	if (!cfg_params(c->resolution, arena, diag, c->group, "case", "case", &case_table,
+	if (!cfg_params(c->resolution, c->arena, diag, c->group, "case", "case", &case_table,
 			CFG_KEYS("name", "clients", "jobs", "settings"), c->params))
 		return NULL;
 	c->scenario->named = cfg_child(c->group, "name") != NULL;

@@ -333,7 +333,7 @@ static void quotients_are_formed_for_each_draw(void)
 	CHECK(q.low == 0 && q.high == 0.5);
 }
 
-/* The program on one GPU is the same in both cases (equal `about`) and takes 0.9 of one step and
+/* The program on one GPU is the same in both cases (equal `about`). It takes 0.9 of one step and
  * 0.5 of the other, so its error of 0.1 acts on the difference, 0.4: 1.6449 x 0.04. With another
  * program the errors are independent: hypot(0.09, 0.05). */
 static void error_of_the_same_program_cancels_in_a_quotient(void)
