@@ -21,12 +21,12 @@ expect 1 '--timeline: there is no step to draw, because the first case failed: o
 expect 2 '--timeline: the first case has no plan' run quarter-gpu --draws 0 --timeline no.svg
 verdict advice.timelines_of_failed_plans_have_the_reason
 
-# Experts are served by one GPU, so a larger case.tensor is refused.
+# Tensor parallelism does not split experts, but expert parallelism does.
 farwire run --topology l40s-8gpu --model qwen3-30b-a3b --serve rate=1 --draws 0
-shows 'FAIL: out of GPU memory: .*choose a GPU with more memory'
+shows 'FAIL: out of GPU memory: .*write a larger case.expert'
 farwire run --topology l40s-8gpu --model llama3-70b --serve rate=1 --draws 0
 shows 'FAIL: out of GPU memory: .*write a larger case.tensor'
-verdict advice.servers_of_experts_are_not_told_to_split_them
+verdict advice.servers_of_experts_are_told_to_spread_them
 
 # The case of each row of a dataset is read, too.
 cp "$FARWIRE_DATA"/calib/measured/c4140_v100.* .

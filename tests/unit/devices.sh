@@ -37,7 +37,7 @@ farwire import topology topo.txt -o machine.cfg
 
 ring='run --topology machine.cfg --gpus 8 --collective all_reduce --exchange nccl-2.18 --draws 0'
 bandwidth() { # OPTION...: bus bandwidth in GB/s
-	farwire $ring --set library.algorithm=ring --set 'case.collective_size=256 MiB' "$@"
+	farwire $ring --set library.algorithm=ring --set 'case.collective_size=1 GiB' "$@"
 	sed -nE '1s/.*: ([0-9.]+) GB.s bus bandwidth/\1/p' "$scratch.out"
 }
 # Each of the four GPUs has its own adapter, of which NCCL's flows reach 47.5 GB/s: 4 x 47.5 = 190.

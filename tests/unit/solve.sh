@@ -69,7 +69,7 @@ shows '^The case has values from 2 us to 12 us; each value of the search replace
 # integers whose results alternate
 hierarchical='solve ddl-host -q --draws 0 --for case.gpus --set library.algorithm=hierarchical'
 expect 0 '' $hierarchical --target 'speedup>=20'
-shows 'from 26 on\. The result is not monotone\. Among the tried values, 27 fails: .*equal numbers of ranks'
+shows 'from 28 on\. The result is not monotone\. Among the tried values, 29 fails: .*equal numbers of ranks'
 expect 0 '' $hierarchical --target 'throughput>=1000' --between 8:64
 shows 'meets the target throughput >= 1000 images/s from 8 to 64 .* not monotone\. Among the tried values, 63 fails: '
 shows '^throughput >= 1000 images/s +in parts '
