@@ -69,9 +69,10 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, tensor_count, 1, 1024, "1",
 		    "number of GPUs of a replica of a model server, over which each of its layers "
 		    "is split (tensor parallelism)"),
-	PARAM_WHOLE(struct case_params, expert_count, 1, 1024, "1",
-		    "number of GPUs over which the experts and the requests of a replica of a model "
-		    "server are spread (expert parallelism with data-parallel attention)"),
+	PARAM_WHOLE(
+		struct case_params, expert_count, 1, 1024, "1",
+		"number of GPUs over which the experts and the requests of a replica of a model "
+		"server are spread (expert parallelism with data-parallel attention)"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",

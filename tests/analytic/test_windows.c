@@ -30,14 +30,14 @@ static void warm_up_and_measurement_have_their_steps(void)
 }
 
 /* One thread of a machine starts its two ranks one after the other. Machines do so at the same
- * time, so that a second one delays nothing. All messages take one adapter. With an adapter for each
- * rank, a delayed rank would leave its own idle. */
+ * time, so that a second one delays nothing. All messages take one adapter. With an adapter for
+ * each rank, a delayed rank would leave its own idle. */
 static void each_machine_starts_its_own_ranks(void)
 {
-	static const struct settings pairs = {
-		{"case.topology=c10-p100", "case.stack=tf-1.12", "case.model=alexnet",
-		 "case.batch=16", "case.exchange=ddp", "exchange.noise=0", "case.guest=os",
-		 "library.own_sockets=false"}};
+	static const struct settings pairs = {{"case.topology=c10-p100", "case.stack=tf-1.12",
+					       "case.model=alexnet", "case.batch=16",
+					       "case.exchange=ddp", "exchange.noise=0",
+					       "case.guest=os", "library.own_sockets=false"}};
 	double delay_s[2];
 	for (int machines = 1; machines <= 2; machines++) {
 		const char *gpus = machines == 1 ? "case.gpus=2" : "case.gpus=4";
