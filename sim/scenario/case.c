@@ -20,8 +20,7 @@ static const struct param_row case_rows[] = {
 		   "assumption: PyTorch trains images with automatic mixed precision, and language "
 		   "models in bf16 with AdamW"),
 	PARAM_TEXT(struct case_params, runtime, "none",
-		   "remoting runtime: name of a file of models/runtimes/; none means the local "
-		   "driver"),
+		   "remoting runtime: name of a file of models/runtimes/; none: the local driver"),
 	PARAM_TEXT(struct case_params, transport, "auto",
 		   "transport, for calls, gradients, keys and values between hosts (`farwire list "
 		   "transports`); auto means tcp, but rdma for all but calls on InfiniBand or RoCE",
