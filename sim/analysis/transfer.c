@@ -152,5 +152,6 @@ double transfer_run(struct arena *arena, const struct scenario *scenario,
 	if (t->delivered_count < count)
 		return NAN;
 	double time_s = s_from_ps(t->end_ps - t->begin_ps);
-	return messages ? time_s / (double)(count / 2) * transfer->size_B / t->size_B : time_s;
+	size_t measured_count = count / 2; /* behind the warm-up */
+	return messages ? time_s / (double)measured_count * transfer->size_B / t->size_B : time_s;
 }
