@@ -23,9 +23,9 @@ struct transfer {
 	bool back;            /* messages flow from the second machine to the first one */
 };
 
-/* Returns the time of size_B in s; NaN: there is no route, or the connection fails. Messages flow
- * between the guests of the scenario's first job, over its transport: those of its first and last
- * GPU, or the client and its server. Adds to carried_B[link], unless it is NULL, the bytes that
- * each link of the topology carries in the direction that carries more. */
+/* Returns the time of size_B in s, or NaN if there is no route or the connection fails. Messages
+ * flow between the guests of the scenario's first job, over its transport: those of its first and
+ * last GPU, or the client and its server. Adds to carried_B[link], unless it is NULL, the bytes
+ * that each link of the topology carries in the direction that carries more. */
 double transfer_run(struct arena *arena, const struct scenario *scenario,
 		    const struct transfer *transfer, uint64_t seed, double *carried_B);

@@ -63,7 +63,7 @@ is links 'pencil added_error with_costs' "$(awk 'BEGIN { print 55 / 98 - 1 }')"
 # A round trip of 5 ms from the table: 5 + 3 * 5 + 40 = 60 ms, as measured.
 is ping round_trip_s 0.005
 is ping 'pencil error formula' 0
-# Without a local measurement there is no error of the added time.
+# A row without a local time has no added time, so it has no error of the added time.
 grep -A 16 '"row": "ping"' "$scratch.out" | grep -q '"added_error": {"farwire": null, "formula": null' ||
 	complain "ping has an error of the added time"
 # A time that is shorter than the local 5 ms counts as if forwarding added 2 % of them, and the formula adds 46 ms.
