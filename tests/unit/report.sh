@@ -98,7 +98,7 @@ swept() {
 		[ "$(grep -c '^<svg ' sweep.html)" = 1 ] &&
 		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
-			NR == 7 { printf "ranges from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
+			NR == 7 { printf "ranges from %.4g", $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --vary case.batch=8,16 -q -o up.html && ! grep -q 'case.batch=8' up.html &&
 		refused 2 'is not a case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
 		refused 2 'link.none.latency' "$FARWIRE" report 'a&b.cfg' --vary 'link.none.latency=1 us,2 us' -o bad.html
