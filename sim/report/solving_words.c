@@ -68,8 +68,8 @@ static const char *bound_text(struct arena *arena, const struct solving *s,
 			    interval_text(arena, s, bound));
 }
 
-/* Returns the regions that meet the target, for example "up to 38 us (34 us to 44 us)", "from 2 us
- * on" or "from 2 us to 38 us", or those that meet it with 95 % certainty. */
+/* Returns the regions that meet the target: "up to 38 us (34 us to 44 us)", "from 2 us on" or "from
+ * 2 us to 38 us". If `certain`, these are the ones that meet it with 95 % certainty. */
 static const char *regions_text(struct arena *arena, const struct solving *s, bool certain)
 {
 	const struct solution *solution = s->solution;
