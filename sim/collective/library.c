@@ -218,6 +218,11 @@ static const struct param_row rows[] = {
 		     "first release of NCCL whose model of NVLink SHARP's bandwidth decides "
 		     "between it and rings: 2.17 (until 2.27) or 2.28",
 		     "NCCL 2.20 and 2.29, src/graph/tuning.cc"),
+	PARAM_BOOL(struct library_params, symmetric, "false",
+		   "whether buffers are in symmetric windows (ncclCommWindowRegister), so that "
+		   "NCCL's kernels on them serve all-reduces, all-gathers and reduce-scatters of "
+		   "one machine whose GPUs all have NVLink to each other",
+		   "NCCL 2.27 and later: off, because programs have to register their buffers"),
 	PARAM_NUMBER(struct library_params, nvls_latency_s, QUANTITY_TIME, 0, 1, "25 us",
 		     "latency of NVLink SHARP in the library's model",
 		     "NCCL 2.28, src/graph/tuning.cc, hwLat; 2.18 to 2.20 have 23 us"),

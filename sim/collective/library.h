@@ -77,7 +77,7 @@ struct library_params {
 	double start_s, channel_start_s, channel_net_s;
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio;
 	double nvlink_planned_ratio;
-	bool nvls;
+	bool nvls, symmetric;
 	int nvls_model; /* enum nvls_model */
 	double nvls_latency_s, nvls_start_s, nvls_round_s, nvls_efficiency_ratio;
 	double channel_bandwidth_Bps;

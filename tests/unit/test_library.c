@@ -477,7 +477,7 @@ static void nvlink_sharp_is_chosen_for_large_messages_of_five_gpus(void)
 	CHECK_TEXT(all_reduce(&library, &five, 8e9).algorithm->name, "nvls");
 	CHECK_NEAR(all_reduce(&library, &five, 8e9).predicted_s, 25e-6 + 8e9 / 250e9, 1e-9);
 	CHECK_NEAR(all_reduce(&library, &six, 8e9).predicted_s, 25e-6 + 8e9 / 250e9, 1e-9);
-	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / 266.667e9, 1e-6);
+	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / (800e9 / 3), 1e-9);
 	CHECK_TEXT(all_reduce(&library, &eight, 2097152).algorithm->name, "nvls");
 	CHECK_TEXT(all_reduce(&library, &eight, 1048576).algorithm->name, "ring");
 	CHECK(all_reduce(&library, &eight, 1048576).protocol == PROTOCOL_LL);
