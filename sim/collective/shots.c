@@ -198,7 +198,7 @@ bool windows_choose(struct library_params *lib, const struct comm_shape *shape,
 	choice->channel_count = choice->pipeline_count = 1;
 	choice->block_count = (size_t)ceil(w->reach_gib / w->block_gib[!reduces_all]);
 	choice->start_s = lib->start_s - hops * lib->wire_nvlink_s +
-			  (ll ? w->ll_s : w->latency_s)[!reduces_all];
+			  lib->latency_scale_ratio * (ll ? w->ll_s : w->latency_s)[!reduces_all];
 	if (ll) { /* half of the bytes are flags */
 		part /= 2;
 	} else if (multicast) { /* no copies and rounds; the schedule as in generation.c */
