@@ -137,8 +137,8 @@ static double head_Bps(const struct comm_shape *shape)
 	return links_Bps / ((double)shape->rank_most + 1);
 }
 
-/* NCCL 2.17 to 2.27 take 5/6 of the bandwidth of all heads, and across more than two nodes half of a
- * head's share of the adapters. Later releases plan a bus bandwidth: each head has twice the
+/* NCCL 2.17 to 2.27 take 5/6 of the bandwidth of all heads, and across more than two nodes half of
+ * a head's share of the adapters. Later releases plan a bus bandwidth: each head has twice the
  * generation's part of its links, without what it sends to itself. Inside a node the search's
  * largest bandwidth bounds it, and across nodes its share of the adapters, of which two nodes count
  * twice (src/graph/tuning.cc of 2.20 and 2.29). */
