@@ -17,18 +17,6 @@ done
 [ "$(ls calls | wc -l)" -ge 25 ] || complain "only these files were written: $(ls calls)"
 verdict 'remoting.call_files_come_again_from_their_description'
 
-# PyTorch 1 has 6.7 cudaGetDevice and 3.3 cudaSetDevice a launch: 1822 and 897 of 272, 4783 and 2356 of 714 launches.
-for counts in dgsf-resnet50:1822:897 dgsf-bert:4783:2356; do
-	file=calls/${counts%%:*}.jsonl
-	found=${counts%%:*}:$(grep -c '"cudaGetDevice"' "$file"):$(grep -c '"cudaSetDevice"' "$file")
-	[ "$found" = "$counts" ] || complain "$found instead of $counts"
-done
-mkdir unknown
-printf 'file a\nframework no-such\nlaunch 1 1e-6\n' >unknown/programs.txt
-"$root/tools/calls" unknown 2>wrong && complain "a framework without a file is accepted"
-grep -q 'programs.txt:2: .*no-such.cfg counts no calls of a launch' wrong || complain "message: $(cat wrong)"
-verdict 'remoting.call_files_have_the_counted_calls_of_their_framework'
-
 # The local steps of rows with a native time, in the order of the table. mrCUDA's copy of 1 KiB takes longer here.
 expect 0 '' validate remoting_programs --draws 0 -q --format json
 sed -n 's/.*"local_s": \(.*\),$/\1/p' "$scratch.out" >local
