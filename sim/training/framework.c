@@ -211,6 +211,16 @@ static const struct param_row stack_rows[] = {
 		     "backward and each kernel of the optimiser before it issues on",
 		     "frameworks issue ahead of the GPU; MXNet's engine waits unless "
 		     "MXNET_ASYNC_GPU_ENGINE is set"),
+	COST_ASSUMED(struct stack_params, expert_call_s, QUANTITY_TIME, 0, 1e-2, "0 us",
+		     "host work of a product or conversion of each further expert of a GPU, if the "
+		     "library launches them one by one; 0 means that one kernel has all experts",
+		     "engines have one kernel for all experts; the stacks of Transformer Engine, "
+		     "whose GroupedLinear loops over experts, state an assumption"),
+	PARAM_BOOL(struct stack_params, experts_wait, "false",
+		   "whether the host waits in each forward pass of experts until it knows how many "
+		   "rows each one gets; a CUDA graph never waits",
+		   "engines launch kernels that read the numbers on the GPU; Megatron-Core waits "
+		   "(token_dispatcher.py) unless experts have a fixed capacity"),
 	PARAM_BOOL(
 		struct stack_params, cuda_graph, "false",
 		"whether one CUDA graph holds forward and backward, so that the host launches once",

@@ -40,8 +40,8 @@ struct stack_params {
 		fp16_gradients;
 	double update_tensors_count, library_ratio;
 	bool foreach_optimiser, lamb, master_weights, separate_bias, lars;
-	double engine_wait_s;
-	bool cuda_graph;
+	double engine_wait_s, expert_call_s;
+	bool experts_wait, cuda_graph;
 	double norm_gpus_count, norm_exchange_s, xla_clusters_count;
 };
 enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };

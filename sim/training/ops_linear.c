@@ -40,15 +40,25 @@ static struct linear_part part_of(const struct builder *b, const struct layer *l
 				    .suffix = suffixes[i]};
 }
 
+/* Notes that the op treats that many experts. A library that launches kernels for each of them
+ * needs host work for each one behind the first. */
+static void of_experts(struct builder *b, uint32_t op, double count)
+{
+	b->ops.items[op].host_s = b->stack->expert_call_s * (count - 1);
+	b->ops.items[op].work.grouped = builder_layer(b)->experts > 0;
+}
+
 /* Adds the kernel that converts a factor to FP8 and transposes it for the product of the weights'
  * gradients (Transformer Engine, cast_transpose). A norm or GELU writes FP8 itself. Then only the
  * transposition remains, and the norm writes less. */
-static uint32_t convert(struct builder *b, const char *what, double elements, bool written,
-			uint32_t input)
+static uint32_t convert(struct builder *b, const char *what, const struct linear_part *part,
+			double elements, bool written, uint32_t input)
 {
 	if (tokens_product_type(b) != NUMBER_FP8)
 		return input;
-	return builder_op(b, what, 1, elements * (written ? 1 : b->element_B + 2), input);
+	input = builder_op(b, what, 1, elements * (written ? 1 : b->element_B + 2), input);
+	of_experts(b, input, part->product.count);
+	return input;
 }
 
 static bool has_bias(const struct layer *layer)
@@ -60,7 +70,8 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 {
 	enum layer_op from = b->network->layers[layer->inputs[0]].op;
 	bool written = from == LAYER_LAYER_NORM || from == LAYER_RMS_NORM || from == LAYER_GELU;
-	input = convert(b, ".convert", part_of(b, layer, 0).in_count, written, input);
+	struct linear_part first = part_of(b, layer, 0);
+	input = convert(b, ".convert", &first, first.in_count, written, input);
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct linear_part part = part_of(b, layer, i);
 		builder_cast(b, ".cast", part.weight_count, NONE);
@@ -73,7 +84,7 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 					       part.out_count * b->element_B,
 				       input);
 		tokens_align(b, input, part.product.n, part.product.k);
-		b->ops.items[input].work.grouped = layer->experts > 0;
+		of_experts(b, input, part.product.count);
 		b->ops.items[input].epilogue = has_bias(layer) && !b->stack->separate_bias;
 		if (b->stack->separate_bias && has_bias(layer))
 			input = tokens_elementwise(b,
@@ -98,7 +109,7 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 					       part->weight_count * sum_B,
 				       gradient);
 	tokens_align(b, last, p.n, p.k);
-	b->ops.items[last].work.grouped = layer->experts > 0;
+	of_experts(b, last, p.count);
 	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
@@ -118,7 +129,7 @@ void linear_backward(struct builder *b)
 		struct linear_part part = part_of(b, layer, i);
 		struct kernel_product p = part.product;
 		size_t from;
-		gradient = convert(b, ".grad_convert", part.out_count, false, gradient);
+		gradient = convert(b, ".grad_convert", &part, part.out_count, false, gradient);
 		from = b->ops.count;
 		if (!layer->frozen)
 			last = weight_gradients(b, layer, &part, bias, gradient);
@@ -131,7 +142,7 @@ void linear_backward(struct builder *b)
 					       part.in_count * b->element_B,
 				       gradient);
 		tokens_align(b, data, p.n, p.k);
-		b->ops.items[data].work.grouped = layer->experts > 0;
+		of_experts(b, data, p.count);
 		if (b->wide[layer->inputs[0]])
 			data = builder_change(b, ".grad_up", part.in_count / b->batch, data);
 		builder_receive(b, layer->inputs[0], data);
