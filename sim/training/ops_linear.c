@@ -5,7 +5,7 @@
 struct linear_part {                   /* of a linear layer */
 	struct kernel_product product; /* rows x out features x in features, for each matrix */
 	double in_count, out_count, weight_count;
-	double factor_B; /* size of an element of a factor: 1 in FP8 */
+	double factor_B; /* size of an element of a factor */
 	const char *suffix;
 };
 
@@ -17,6 +17,12 @@ static size_t parts_of(const struct builder *b, const struct layer *layer)
 	bool one = fusion == FUSION_LAYER ||
 		   (fusion == FUSION_SESSION && layer[1].op == LAYER_ATTENTION);
 	return one ? 1 : layer->part_count;
+}
+
+/* Returns true if kernels quantise the factors of the layer's products. */
+static bool quantises(const struct builder *b)
+{
+	return b->stack->precision >= PRECISION_FP8 && tokens_product_type(b) != NUMBER_BF16;
 }
 
 static struct linear_part part_of(const struct builder *b, const struct layer *layer, size_t i)
@@ -36,7 +42,7 @@ static struct linear_part part_of(const struct builder *b, const struct layer *l
 				    .out_count = rows * out,
 				    .weight_count = matrices * in * out,
 				    .factor_B =
-					    tokens_product_type(b) == NUMBER_FP8 ? 1 : b->element_B,
+					    quantises(b) ? stack_factor_B(b->stack) : b->element_B,
 				    .suffix = suffixes[i]};
 }
 
@@ -48,15 +54,24 @@ static void of_experts(struct builder *b, uint32_t op, double count)
 	b->ops.items[op].work.grouped = builder_layer(b)->experts > 0;
 }
 
-/* Adds the kernel that converts a factor to FP8 and transposes it for the product of the weights'
- * gradients (Transformer Engine, cast_transpose). A norm or GELU writes FP8 itself. Then only the
- * transposition remains, and the norm writes less. */
+/* Adds the kernels that quantise a factor in both orders, because the product of the weights'
+ * gradients reads its transpose. A norm or GELU writes FP8 itself; then one order remains, and the
+ * norm writes less. It writes both orders of MXFP8, so only their scales are left to reorder for
+ * the product. NVFP4 first needs the largest value of the tensor (Transformer Engine:
+ * cast_transpose, quantize_mxfp8, swizzle, nvfp4_transpose). */
 static uint32_t convert(struct builder *b, const char *what, const struct linear_part *part,
 			double elements, bool written, uint32_t input)
 {
-	if (tokens_product_type(b) != NUMBER_FP8)
+	double e_B = b->element_B, factors_B = 2 * part->factor_B, moved_B;
+	if (!quantises(b))
 		return input;
-	input = builder_op(b, what, 1, elements * (written ? 1 : b->element_B + 2), input);
+	if (b->stack->precision == PRECISION_NVFP4)
+		moved_B = 2 * e_B + factors_B;
+	else if (b->stack->precision == PRECISION_MXFP8)
+		moved_B = (written ? 0 : e_B + factors_B) + 4.0 / 32;
+	else
+		moved_B = written ? 1 : e_B + factors_B;
+	input = builder_op(b, what, 1, elements * moved_B, input);
 	of_experts(b, input, part->product.count);
 	return input;
 }

@@ -115,7 +115,7 @@ enum number_type tokens_product_type(const struct builder *b)
 	const struct layer *layer = builder_layer(b);
 	enum number_type type = stack_product_type(b->stack, b->gpu, false);
 	bool linear = layer->block > 0 && layer->op == LAYER_LINEAR && layer[1].op != LAYER_ROUTE;
-	return type == NUMBER_FP8 && !linear ? NUMBER_BF16 : type;
+	return (type == NUMBER_FP8 || type == NUMBER_FP4) && !linear ? NUMBER_BF16 : type;
 }
 
 uint32_t tokens_product(struct builder *b, const char *what, struct kernel_product product,
