@@ -30,10 +30,10 @@ static const struct param_row kernel_rows[] = {
 	COST_GENERATION(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
 			"part of the peak of its number type that fused attention reaches",
 			BETWEEN),
-	COST_GENERATION(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+	COST_GENERATION(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "1.2",
 			"part of the peak of its number type that cuDNN's fused attention reaches",
-			"assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
-			"compare cuDNN with FlashAttention on H100"),
+			"assumption: as on Hopper, where a fit finds 1.22 (calib/profiles/hopper.cfg); "
+			"forward and backward together"),
 	COST_GENERATION(struct kernel_params, attention_forward_ratio, QUANTITY_RATIO, 0.01, 2,
 			"0.65",
 			"part of the peak of its number type that attention without backward "
