@@ -165,7 +165,7 @@ printf '0 10 5\n' | "$FARWIRE" run --topology dgx-h100 --model llama3-8b -q --se
 grep -qF "'/dev/stdin' cannot be read twice (name a file, not a pipe)" pipe.err || complain "a pipe gives $(cat pipe.err)"
 verdict 'files.pipes_that_would_be_read_twice_are_refused'
 
-# A pipe into which nobody writes, and a device without an end, would stop farwire for ever.
+# A pipe without a writer and a device without an end would make farwire wait for ever.
 mkfifo waiting
 printf 'dataset = { table = "waiting"; case = { topology = "lan-pair"; }; };\n' >piped.cfg
 for words in 'run --topology lan-pair -q --calls waiting' 'run --topology lan-pair -q --calls /dev/zero' \
