@@ -214,6 +214,13 @@ $(CORE_PROGRAMS): $(BUILD)/core/%: $(BUILD)/%.o $(BUILD)/libfarwire-core.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
+# Shows in one link that the core needs nothing else.
+$(BUILD)/core/alone: $(BUILD)/libfarwire-core.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)echo 'int main(void) { return 0; }' | $(CC) $(LINK_FLAGS) -o $@ -x c - -x none \
+		-Wl,--whole-archive $< -Wl,--no-whole-archive $(LDFLAGS) $(LIBS)
+
 .PHONY: core core-programs
 core-programs: $(CORE_PROGRAMS)
 core: core-programs

@@ -2,6 +2,7 @@
 #include "calib/fit/recording.h"
 #include "calib/fit/interval.h"
 #include "calib/sample/stats.h"
+#include "sim/base/lines.h"
 #include "sim/json/document.h"
 
 static const double MAD_TO_SIGMA = 1.4826, OUTLIER_SIGMAS = 10;
@@ -413,7 +414,8 @@ static void finish(struct recording_reading *r)
 
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path)
 {
-	return recording_read_from(arena, diag, fopen(path, "rb"), path);
+	FILE *in = file_open(diag, (struct origin){path, 0}, path);
+	return in ? recording_read_from(arena, diag, in, path) : NULL;
 }
 
 const struct recording *recording_read_from(struct arena *arena, struct diag *diag, FILE *in,
@@ -421,13 +423,10 @@ const struct recording *recording_read_from(struct arena *arena, struct diag *di
 {
 	struct recording *recording = ARENA_NEW(arena, struct recording);
 	struct recording_reading *r = ARENA_NEW(arena, struct recording_reading);
-	/* ftell fails for a pipe, which cannot be read twice, and the first pass computes the
-	 * fingerprint */
+	/* the first pass computes the fingerprint */
 	if (!in || hash_file(in, recording->hash) != 0 || fseek(in, 0, SEEK_SET) != 0) {
 		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
-			   errno == ESPIPE ? "it is a pipe, which cannot be read twice (write the "
-					     "recording into a file)"
-					   : strerror(errno));
+			   strerror(errno));
 		if (in)
 			fclose(in);
 		return NULL;

@@ -52,12 +52,9 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 	struct tsv_reader r = {.arena = arena, .diag = diag, .tsv = ARENA_NEW(arena, struct tsv)};
 	size_t before = diag_count(diag);
 	r.tsv->path = arena_strdup(arena, path);
-	FILE *file = fopen(path, "r");
-	if (!file) {
-		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
-			   strerror(errno));
+	FILE *file = file_open(diag, (struct origin){path, 0}, path);
+	if (!file)
 		return NULL;
-	}
 	struct lines *lines = ARENA_NEW(arena, struct lines);
 	*lines = (struct lines){
 		.in = file,

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/lines.h"
+
+#include <errno.h>
+#include <sys/stat.h>
 #include "sim/base/base.h"
+
+FILE *file_open(struct diag *diag, struct origin origin, const char *path)
+{
+	struct stat status;
+	bool endless =
+		stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
+	FILE *in = endless ? NULL : fopen(path, "rb");
+	if (!in)
+		diag_error(diag, origin, "the file cannot be read: %s",
+			   endless ? "it is a pipe or a device, which may never end (name a file)"
+				   : strerror(errno));
+	return in;
+}
 
 static int next_byte(struct lines *lines)
 {

@@ -17,6 +17,9 @@ struct lines {
 	char text[LINES_MAX_B];
 };
 
+/* Opens a file that may be read again. A pipe or a device is refused, because it may never end.
+ * Returns NULL after an error, which is in diag. */
+FILE *file_open(struct diag *diag, struct origin origin, const char *path);
 /* Returns the next line without its end and without a byte order mark. It is valid until the next
  * call. Returns NULL at the end and after an error, which is in diag. */
 char *lines_next(struct lines *lines);

@@ -35,6 +35,6 @@ const char *registry_unknown(struct arena *arena, const struct registry *registr
 				 : arena_printf(arena, "there are %s", names[0]);
 	for (size_t i = 1; !near && names[i]; i++)
 		known = arena_printf(arena, "%s, %s", known, names[i]);
-	return arena_printf(arena, "no %s is called '%s' (%s%s `farwire list %s` shows them)",
+	return arena_printf(arena, "no %s is called '%.80s' (%s%s `farwire list %s` shows them)",
 			    registry->what, name, known, near ? "" : ";", registry->listed);
 }

@@ -59,13 +59,19 @@ static void take_header(struct matrix *m, const char *const *words, size_t count
 	m->reading->used_count++;
 }
 
+static double links_of(const char *cell)
+{
+	double count = strncmp(cell, "NV", 2) == 0 ? strtod(cell + 2, NULL) : 0;
+	return count < 1000 ? count : 0;
+}
+
 static bool is_path(const char *cell)
 {
 	static const char *const codes[] = {"X", "SYS", "SOC", "NODE", "PHB", "PXB", "PIX", NULL};
 	for (size_t i = 0; codes[i]; i++)
 		if (strcmp(codes[i], cell) == 0)
 			return true;
-	return strncmp(cell, "NV", 2) == 0 && isdigit((unsigned char)cell[2]);
+	return links_of(cell) > 0;
 }
 
 static void take_row(struct matrix *m, size_t row, const char *const *words, size_t count)
@@ -351,12 +357,6 @@ static bool find_devices(struct matrix *m)
 		       "of one machine)",
 		       here, there);
 	return there == 0 || (here == there && found == there);
-}
-
-static double links_of(const char *cell)
-{
-	double count = strncmp(cell, "NV", 2) == 0 ? strtod(cell + 2, NULL) : 0;
-	return count < 1000 ? count : 0;
 }
 
 /* Returns the greatest number of NVLinks in the cells of one GPU; *most is that of one cell. */

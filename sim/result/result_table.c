@@ -125,6 +125,16 @@ struct csv {
 	bool filled; /* the current line has at least one field */
 };
 
+/* Spreadsheets run a field that begins so as a formula, unless ' comes before it. */
+static bool is_formula(const char *text)
+{
+	char *end;
+	if (!strchr("=+-@", text[0]) || !text[0] || !text[1])
+		return false;
+	strtod(text, &end);
+	return *end != '\0';
+}
+
 /* Writes a cell; NULL: an empty one. */
 static void csv_field(struct csv *csv, const char *text)
 {
@@ -138,6 +148,8 @@ static void csv_field(struct csv *csv, const char *text)
 	bool quoted = strpbrk(text, ",\"") != NULL;
 	if (quoted)
 		fputc('"', csv->out);
+	if (is_formula(text))
+		fputc('\'', csv->out);
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', csv->out);

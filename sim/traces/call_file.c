@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/call_file.h"
 #include "sim/base/gunzip.h"
+#include "sim/base/lines.h"
 #include "sim/json/document.h"
 #include "sim/json/write.h"
 #include "sim/engine/names.h"
@@ -368,13 +369,11 @@ static void check_whole(struct call_reader *r)
 		fail(r, "the recording contains no CUDA call (record a program that uses the GPU)");
 }
 
-/* Passes the content of the file to diag_reads. A pipe can be read only once, so its content is not
- * passed. Returns false and sets errno if the file cannot be read. */
+/* Passes the content of the file to diag_reads. Returns false and sets errno if the file cannot be
+ * read. */
 static bool note_bytes(struct diag *diag, FILE *in)
 {
 	char block[1 << 14];
-	if (fseek(in, 0, SEEK_SET) != 0)
-		return true;
 	for (size_t got; (got = fread(block, 1, sizeof block, in)) > 0;)
 		diag_reads(diag, block, got);
 	if (ferror(in))
@@ -388,13 +387,12 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 {
 	struct call_reader r = {.arena = arena, .diag = diag, .path = path};
 	struct origin origin = {path, 0};
-	FILE *in = fopen(path, "rb");
-	if (in && !(in = gunzip_open(diag, origin, in)))
+	FILE *in = file_open(diag, origin, path);
+	if (!in || !(in = gunzip_open(diag, origin, in)))
 		return NULL;
-	if (!in || !note_bytes(diag, in)) {
+	if (!note_bytes(diag, in)) {
 		diag_error(diag, origin, "the file cannot be read: %s", strerror(errno));
-		if (in)
-			fclose(in);
+		fclose(in);
 		return NULL;
 	}
 	r.json = jp_open(arena, in);

@@ -12,11 +12,14 @@ void usage_print(FILE *out)
 	for (size_t i = 0; i < verb_count(); i++)
 		fprintf(out, "  %-11s %-14s %s\n", verb_at(i)->name, verb_at(i)->words,
 			verb_at(i)->help);
-	fprintf(out, "\n`farwire VERB --help` lists the options of a verb. Exit codes: 0 success, "
-		     "1 the simulation or\n"
-		     "an output failed, 2 wrong usage or configuration, 3 a stated bound is "
-		     "broken. If an\n"
-		     "option is given twice, the last one counts; --set and --vary add up.\n");
+	fprintf(out,
+		"\n`farwire VERB --help` lists the options of a verb. Exit codes: 0 done (also if "
+		"the result is\n"
+		"that a case fails, as its verdict says), 1 an invariant was broken or an "
+		"output not written,\n"
+		"2 wrong usage or configuration, 3 a stated bound is broken. If an option is "
+		"given twice,\n"
+		"the last one counts; --set and --vary add up.\n");
 }
 
 /* Returns, for example, " (default 24, with --vary 0)", or "" without a default. */

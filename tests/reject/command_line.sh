@@ -204,3 +204,32 @@ verdict 'command_line.explain_writes_json_lines'
 expect 2 "^--exchange: exchange 'tf-parameter-server' exchanges gradients over parameter servers" \
 	run serve-disaggregated-100g -q --draws 0 --exchange tf-parameter-server
 verdict 'command_line.parameter_servers_for_model_servers_are_refused'
+
+# A name of any length is quoted only as far as a reader needs it.
+expect 2 "no pipeline schedule is called 'x{80}' " run --topology dgx-h100 --gpus 8 --model gpt2 -q \
+	--plan "schedule=$(head -c 100000 /dev/zero | tr '\0' x),tp=2"
+[ "$(wc -c <"$scratch.err")" -lt 500 ] || complain "the error has $(wc -c <"$scratch.err") bytes"
+verdict 'command_line.unknown_names_are_cut_in_errors'
+
+# Exit codes. A case that fails is a result, which the verdict states, so every verb ends with 0.
+# Without an answer it ends with 2. tests/reject/output.sh tests 1, and broken bounds give 3.
+large='--batch 100000 -q --draws 0'
+# shellcheck disable=SC2086 # words of a command
+{
+	for words in "run case.cfg" 'compare case.cfg case.cfg' 'sweep case.cfg --vary case.batch=100000,200000'; do
+		expect 0 '' $words $large
+		shows 'out of GPU memory'
+	done
+	expect 0 '' scale c4140-tcp-10 --gpus 1,2 $large
+	expect 0 '' solve case.cfg --target ratio\>=0.5 --for link.vswitch.latency $large
+	shows 'fails everywhere'
+	farwire report case.cfg $large -o failed.html
+	[ $code = 0 ] && grep -q 'out of GPU memory' failed.html || complain "report: ended with $code"
+	expect 2 'out of GPU memory' sensitivity case.cfg $large
+	for verb in run compare scale sweep plan solve sensitivity explain check validate diagnose fit import report plot; do
+		expect 2 . $verb nosuch.cfg -q
+	done
+	expect 2 'calibrate' calibrate nosuch
+	expect 2 'is not a list' list nosuch
+}
+verdict 'command_line.exit_codes_tell_whether_there_is_an_answer'

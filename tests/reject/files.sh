@@ -165,6 +165,21 @@ printf '0 10 5\n' | "$FARWIRE" run --topology dgx-h100 --model llama3-8b -q --se
 grep -qF "'/dev/stdin' cannot be read twice (name a file, not a pipe)" pipe.err || complain "a pipe gives $(cat pipe.err)"
 verdict 'files.pipes_that_would_be_read_twice_are_refused'
 
+# A pipe without a writer and a device without an end would make farwire wait for ever.
+mkfifo waiting
+printf 'dataset = { table = "waiting"; case = { topology = "lan-pair"; }; };\n' >piped.cfg
+for words in 'run --topology lan-pair -q --calls waiting' 'run --topology lan-pair -q --calls /dev/zero' \
+	'fit waiting.jsonl' 'validate piped.cfg -q'; do
+	ln -sf waiting waiting.jsonl
+	# shellcheck disable=SC2086 # words of a command
+	timeout 20 "$FARWIRE" $words >pipe.out 2>pipe.err
+	code=$?
+	[ $code = 2 ] && grep -q 'it is a pipe or a device, which may never end (name a file)' pipe.err ||
+		complain "$words: ended with $code, $(head -n 1 pipe.err)"
+done
+rm -f waiting waiting.jsonl piped.cfg
+verdict 'files.inputs_without_an_end_are_refused'
+
 # Tables may begin with a byte order mark.
 printf '\357\273\277case.batch\tms\n8\t1\n' >mark.tsv
 cat >mark.cfg <<'END'

@@ -182,3 +182,9 @@ NO_COLOR=1 "$FARWIRE" run bad.cfg >colour.txt 2>&1
 "$FARWIRE" run bad.cfg --color never >>colour.txt 2>&1
 if grep -q "$(printf '\033')" plain.txt colour.txt; then complain 'a file has colours'; fi
 verdict 'output.files_have_no_locale_and_no_colours'
+
+# Spreadsheets would run a name that begins like a formula.
+cp "$FARWIRE_DATA/models/networks/resnet50.cfg" '=1+2.cfg'
+expect 0 '' run --topology t320-same-esxi --model '=1+2.cfg' --batch 8 -q --draws 0 --format csv
+grep -q "^\"'=1+2.cfg on t320-same-esxi, batch 8\",ok," "$scratch.out" || complain "the name is written as $(sed -n 2p "$scratch.out" | cut -c 1-40)"
+verdict 'output.names_in_csv_are_no_formulas'

@@ -204,6 +204,9 @@ for links in '4 p100-sxm2' '5 v100-sxm2'; do
 	matrix 2 "NV${links% *}"
 	expect 0 "assumed to be ${links#* } " import topology matrix.txt
 done
+matrix 2 NV999999999
+expect 2 "matrix.txt:2: .*NV999999999.* is not a kind of path such as PIX or NV4" import topology matrix.txt
+matrix 2 NV5
 sed -i '2s/NV5/NV2/' matrix.txt
 expect 2 'matrix.txt:3: the path to GPU0 is NV5, but NV2 in line 2' import topology matrix.txt
 verdict import_files.matrix_has_up_to_64_devices_and_equal_paths_both_ways

@@ -128,6 +128,8 @@ farwire run --calls mixed.jsonl --topology dgx-a100-40 --draws 0
 shows 'step time  *(2[789][0-9]|30[0-9])(\.[0-9]*)? us'
 head -c 100 "$samples/mixed.et" >cut.et
 expect 2 'cut.et: message 3 .*ends in it' import chakra cut.et
+head -c 2 /dev/zero >zeros.et # two messages without bytes
+expect 2 'zeros.et: message 1 .*it is not a node' import chakra zeros.et
 verdict import_traces.chakra_nodes_keep_their_order
 
 # Ring of 8 ranks: each sends 14 parts of 128 KiB to the next rank and waits for the one before.
