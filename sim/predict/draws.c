@@ -214,7 +214,33 @@ static double error_variance(const struct draws *draws)
 	return variance;
 }
 
-static const char *width_words(struct arena *arena, const struct draws_run *d)
+/* Returns the standard error of the ends of the throughput's interval, of the logarithm: that of
+ * the jackknife which deletes a group of draws (Efron, Tibshirani 1993, chapter 11). */
+static double end_error(struct arena *arena, const struct draws *draws, double throughput)
+{
+	enum { GROUPS = 6 };
+	const double n = GROUPS;
+	double sums[2] = {0}, squares[2] = {0};
+	for (size_t group = 0; group < GROUPS; group++) {
+		struct draws less = *draws;
+		less.count = 0;
+		less.answers = ARENA_ARRAY(arena, draws->count, struct draw_answers);
+		for (size_t i = 0; i < draws->count; i++)
+			if (i % GROUPS != group)
+				less.answers[less.count++] = draws->answers[i];
+		struct estimate e = draws_interval(arena, &less, throughput, -1,
+						   offsetof(struct job_point, throughput));
+		const double ends[2] = {log(e.low), log(e.high)};
+		for (size_t k = 0; k < 2; k++) {
+			sums[k] += ends[k] / n;
+			squares[k] += ends[k] * ends[k] / n;
+		}
+	}
+	double largest = fmax(squares[0] - sums[0] * sums[0], squares[1] - sums[1] * sums[1]);
+	return sqrt((n - 1) * fmax(largest, 0));
+}
+
+static const char *width_words(struct arena *arena, const struct draws_run *d, double throughput)
 {
 	/* With fewer draws, or a smaller square of a correlation, chance may name the parameter: of
 	 * 50 unrelated ones the largest square in 24 draws is 0.3 on average. */
@@ -248,11 +274,13 @@ static const char *width_words(struct arena *arena, const struct draws_run *d)
 	const char *narrow = error > variance ? "a measured step of this system" : path;
 	return arena_printf(arena,
 			    "%.0f %% of its variance is model error%s%s, and %.0f %% comes "
-			    "from uncertain parameters%s%s; %s would narrow it most",
+			    "from uncertain parameters%s%s; %s would narrow it most; with %zu "
+			    "draws, the ends have a standard error of %.2g %%",
 			    100 * error / all, error > 0 ? ", above all " : "",
 			    error > 0 ? worst->mechanism : "", 100 * variance / all,
 			    path ? ", above all " : "", path ? path : "",
-			    narrow ? narrow : "no single measurement");
+			    narrow ? narrow : "no single measurement", draws->count,
+			    100 * expm1(end_error(arena, draws, throughput)));
 }
 
 struct draws draws_run(struct arena *arena, const struct case_request *request,
@@ -296,7 +324,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	for (size_t i = 0; i < draws.count; i++)
 		draws.failed_count += draws.answers[i].failed;
 	if (scenario->style != JOBS_SERVING)
-		draws.width = width_words(arena, &d);
+		draws.width = width_words(arena, &d, point->throughput);
 	for (size_t i = draws.count; i-- > 0;)
 		draws.broken = draws.answers[i].broken ? draws.answers[i].broken : draws.broken;
 	return draws;
