@@ -219,8 +219,7 @@ static double error_variance(const struct draws *draws)
 static double end_error(struct arena *arena, const struct draws *draws, double throughput)
 {
 	enum { GROUPS = 6 };
-	const double n = GROUPS;
-	double sums[2] = {0}, squares[2] = {0};
+	double ends[2][GROUPS], squares[2] = {0};
 	for (size_t group = 0; group < GROUPS; group++) {
 		struct draws less = *draws;
 		less.count = 0;
@@ -230,14 +229,17 @@ static double end_error(struct arena *arena, const struct draws *draws, double t
 				less.answers[less.count++] = draws->answers[i];
 		struct estimate e = draws_interval(arena, &less, throughput, -1,
 						   offsetof(struct job_point, throughput));
-		const double ends[2] = {log(e.low), log(e.high)};
-		for (size_t k = 0; k < 2; k++) {
-			sums[k] += ends[k] / n;
-			squares[k] += ends[k] * ends[k] / n;
-		}
+		ends[0][group] = log(e.low);
+		ends[1][group] = log(e.high);
 	}
-	double largest = fmax(squares[0] - sums[0] * sums[0], squares[1] - sums[1] * sums[1]);
-	return sqrt((n - 1) * fmax(largest, 0));
+	for (size_t k = 0; k < 2; k++) {
+		double mean = 0;
+		for (size_t group = 0; group < GROUPS; group++)
+			mean += ends[k][group] / GROUPS;
+		for (size_t group = 0; group < GROUPS; group++)
+			squares[k] += pow(ends[k][group] - mean, 2);
+	}
+	return sqrt((GROUPS - 1) * fmax(squares[0], squares[1]) / GROUPS);
 }
 
 static const char *width_words(struct arena *arena, const struct draws_run *d, double throughput)
@@ -275,7 +277,7 @@ static const char *width_words(struct arena *arena, const struct draws_run *d, d
 	return arena_printf(arena,
 			    "%.0f %% of its variance is model error%s%s, and %.0f %% comes "
 			    "from uncertain parameters%s%s; %s would narrow it most; with %zu "
-			    "draws, the ends have a standard error of %.2g %%",
+			    "draws, the ends have a standard error of %.1f %%",
 			    100 * error / all, error > 0 ? ", above all " : "",
 			    error > 0 ? worst->mechanism : "", 100 * variance / all,
 			    path ? ", above all " : "", path ? path : "",

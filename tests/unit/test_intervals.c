@@ -390,12 +390,12 @@ static void width_is_divided_between_model_error_and_parameters(void)
 	CHECK(strstr(width, "100 % of its variance is model error, above all error.local"));
 	CHECK(strstr(width, "a measured step of this system would narrow it most"));
 	/* all draws are equal */
-	CHECK(strstr(width, "with 24 draws, the ends have a standard error of 0 %"));
+	CHECK(strstr(width, "with 24 draws, the ends have a standard error of 0.0 %"));
 	request = request_of(arena, &one_gpu);
 	set(&request, "error.local=0");
 	width = predicted(&request, 24, 1)->width;
 	CHECK(strstr(width, "0 % of its variance is model error, and 100 % comes from"));
-	CHECK(!strstr(width, "error of 0 %"));
+	CHECK(!strstr(width, "error of 0.0 %"));
 	CHECK(predicted(&request, 10, 1)->width == NULL);
 	arena_free(arena);
 }
