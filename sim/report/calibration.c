@@ -191,14 +191,13 @@ size_t calibration_drawings(struct arena *arena, const struct calibration *calib
 	for (size_t i = 0; i < calibration->series.count; i++) {
 		const struct calibration_series *series = &calibration->series.items[i];
 		struct calibration_drawing *to = &list[count];
-		to->kernels = series->segments.count == 0;
+		bool kernels = series->segments.count == 0;
 		if (is_drawn(calibration, i))
 			continue;
 		count++;
-		to->drawing = to->kernels ? draw_kernels(arena, calibration, series)
-					  : draw_series(arena, calibration, series);
-		to->caption = to->kernels
-				      ? kernels_title(series)
+		to->drawing = kernels ? draw_kernels(arena, calibration, series)
+				      : draw_series(arena, calibration, series);
+		to->caption = kernels ? kernels_title(series)
 				      : arena_printf(arena, "%s: measurements and the fitted line",
 						     series->label);
 	}
@@ -304,15 +303,6 @@ static void add_parameters(struct report *report, const struct calibration *cali
 				  known ? quantity_format(arena, p->quantity, p->value.high) : "–",
 				  p->note));
 	}
-}
-
-void report_kernels(struct report *report, const struct calibration *calibration)
-{
-	const struct calibration_drawing *drawings;
-	size_t count = calibration_drawings(report->arena, calibration, &drawings);
-	for (size_t i = 0; i < count; i++)
-		if (drawings[i].kernels)
-			report_figure(report, drawings[i].drawing, "%s.", drawings[i].caption);
 }
 
 struct streams report_calibration(struct report *report, const struct calibration *calibration)

@@ -21,7 +21,6 @@ const struct result_table *calibration_points(struct arena *arena,
 struct calibration_drawing {
 	struct drawing *drawing;
 	const char *caption;
-	bool kernels; /* measured and predicted kernels, not a line */
 };
 size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
 			    const struct calibration_drawing **drawings);

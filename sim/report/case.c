@@ -1,60 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about one case. */
 #include "sim/analysis/reported.h"
+#include "sim/report/answers.h"
 #include "sim/report/part.h"
+#include "sim/report/sweep_figures.h"
 #include "sim/result/answer.h"
 #include "sim/result/write.h"
 
-/* Returns for example "resnet50, batch 16, over t320-same-esxi (runtime flexdirect-1.11, tcp)". */
-static const char *subject(struct arena *arena, const struct scenario *scenario)
+/* Adds the answers of the prediction that matter most, in one sentence. */
+static void answer(struct report *report, const struct prediction *p)
 {
-	const struct job_entry *client = &scenario->jobs[0];
-	const char *what =
-		arena_printf(arena, "%s, batch %g", client->network->name, client->batch_count);
-	if (scenario->job_count > 1)
-		what = arena_printf(arena, "%zu programs (%s)", scenario->job_count, what);
-	if (client->rank_count > 1)
-		what = arena_printf(arena, "%s per GPU, on %zu GPUs", what, client->rank_count);
-	if (!client->runtime)
-		return arena_printf(arena, "%s, with local GPU%s on %s", what,
-				    client->rank_count > 1 ? "s" : "", scenario->topology.name);
-	return arena_printf(arena, "%s, over %s (runtime %s, %s)", what, scenario->topology.name,
-			    scenario->params->runtime, client->transport->name);
-}
-
-static void answer(struct report *report, const struct scenario *scenario,
-		   const struct prediction *p)
-{
+	static const enum answer numbers[] = {
+		ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,   ANSWER_REQUESTS, ANSWER_RATIO,
+		ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,  ANSWER_STEP,     ANSWER_TIME,
+		ANSWER_LATENCY,    ANSWER_LATENCY_P99, ANSWER_TRAINING,
+	};
 	struct arena *arena = report->arena;
-	const struct job_entry *client = &scenario->jobs[0];
-	const char *who = subject(arena, scenario);
-	const char *rate = figures(arena, p->throughput.value, 3);
-	const char *binds = p->ok ? arena_printf(arena, "Bottleneck: %s.", p->bottleneck) : "";
-	if (!p->ok)
-		report_answer(report, true, "%s fails: %s.", who, p->reason);
-	else if (!isfinite(p->ratio.value))
-		report_answer(report, false, "%s trains at %s. %s", who,
-			      throughput_words(arena, p, 3), binds);
-	else if (scenario->job_count > 1)
-		report_answer(
-			report, false,
-			"%s: each reaches %s of the throughput that it has alone on the local "
-			"GPU; together they reach %s %s with a GPU utilisation of %s. %s",
-			who, percent_words(arena, p->ratio), rate, throughput_unit(&p, 1),
-			percent_words(arena, p->gpu_utilization), binds);
-	else if (p->gpu_count > 0)
-		report_answer(report, false, "%s, trains at %s, a scaling efficiency of %s. %s",
-			      who, throughput_words(arena, p, 3), percent_words(arena, p->ratio),
-			      binds);
-	else if (!client->runtime && client->fraction_ratio == 1)
-		report_answer(report, false, "%s, trains at %s; this is the baseline. %s", who,
-			      throughput_words(arena, p, 3), binds);
+	const char *text = "", *more = "";
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		struct reported row = *answer_at(numbers[i]);
+		struct estimate number = reported_of(&row, p);
+		if (!(row.kinds & (unsigned)prediction_kind(p)) || !isfinite(number.value))
+			continue;
+		if (numbers[i] == ANSWER_THROUGHPUT)
+			row.unit = throughput_unit(&p, 1);
+		text = arena_printf(arena, "%s%s the %s is %s", text, *text ? "," : "", row.spoken,
+				    reported_interval(arena, &row, number));
+	}
+	if (p->collective)
+		more = p->choice ? arena_printf(arena, " The library chose %s.", p->choice) : "";
+	else if (p->bottleneck && p->bottleneck[0])
+		more = arena_printf(arena, " Bottleneck: %s.", p->bottleneck);
+	if (p->ok)
+		report_answer(report, false, "%s:%s.%s", p->name, text, more);
 	else
-		report_answer(
-			report, false,
-			"%s reaches %s of the local GPU's throughput: %s %s instead of %s. %s", who,
-			percent_words(arena, p->ratio), rate, throughput_unit(&p, 1),
-			figures(arena, p->throughput.value / p->ratio.value, 3), binds);
+		report_answer(report, true, "%s fails: %s.", p->name, p->reason);
 }
 
 /* ---- numbers ---- */
@@ -111,7 +91,7 @@ static void prediction_table(struct report *report, const struct prediction *p)
 	}
 }
 
-void report_numbers(struct report *report, const struct scenario *scenario,
+static void numbers(struct report *report, const struct scenario *scenario,
 		    const struct prediction *p)
 {
 	bool job = scenario->style != JOBS_PROGRAMS;
@@ -121,20 +101,39 @@ void report_numbers(struct report *report, const struct scenario *scenario,
 	if (p->job_count > 1 && p->requests_count == 0)
 		report_show(report, NULL, prediction_jobs(report->arena, p),
 			    job ? "Each job." : "Each program.");
-}
-
-static void report_programs(struct report *report, const struct scenario *scenario,
-			    const struct prediction *p)
-{
-	answer(report, scenario, p);
-	report_numbers(report, scenario, p);
-	if (p->ok)
+	if (p->ok && !p->collective)
 		report_breakdown(report, &p, 1);
-	if (p->ok && p->waiting_call_count > 0)
+	if (p->ok && !job && p->waiting_call_count > 0)
 		report_show(report, NULL, prediction_calls(report->arena, p, p->waiting_call_count),
 			    "The forwarded calls of a step by kind, the longest total time first.");
-	if (p->ok && p->stage_count > 0)
+	if (p->ok && !job && p->stage_count > 0)
 		stages_table(report, p);
+}
+
+/* ---- scaling ---- */
+
+static void scaling(struct report *report, const struct case_request *request,
+		    const struct prediction *p)
+{
+	struct arena *arena = report->arena;
+	struct scaling_request over_gpus = {
+		.input = report_input(report, request, report->request->options.draws_count),
+		.gpus = {NULL, {"report", 0}}};
+	struct sweep_fault fault;
+	const struct scaling *found = scaling_run(arena, report->diag, &over_gpus, &fault);
+	report_break(report, fault.broken);
+	if (!found)
+		return; /* the report still has the case itself */
+	struct chart_text text = report_text(report, arena_printf(arena, "Scaling of %s", p->name));
+	report_add(report, BLOCK_HEADING, "Scaling to more GPUs");
+	report_figure(report, scaling_chart(arena, text, found),
+		      "Throughput and scaling efficiency over the number of GPUs, which fill "
+		      "machine after machine. The dashed line is ideal linear scaling.");
+	text.title = arena_printf(arena, "Parts of the step time of %s", p->name);
+	report_figure(report, scaling_parts_chart(arena, text, found),
+		      "The parts of one step, as the mean over the ranks.");
+	report_results(report, scaling_table(arena, found), over_gpus.input.options.draws_count > 0,
+		       "The numbers of these figures", NULL);
 }
 
 bool report_case(struct report *report, const struct case_request *request)
@@ -149,10 +148,11 @@ bool report_case(struct report *report, const struct case_request *request)
 		return false;
 	*VEC_PUSH(arena, &report->predictions) = p;
 	report_add(report, BLOCK_PART, "%s", p->name);
-	if (scenario->style != JOBS_PROGRAMS)
-		report_job(report, request, scenario, p);
-	else
-		report_programs(report, scenario, p);
+	answer(report, p);
+	numbers(report, scenario, p);
+	if (prediction_kind(p) == PREDICTION_TRAINING && scenario->style != JOBS_PROGRAMS &&
+	    scenario->job_count == 1 && p->gpu_count > 1)
+		scaling(report, request, p);
 	report_topology(report, scenario, p, p->name);
 	if (p->ok)
 		report_timeline(report, scenario,

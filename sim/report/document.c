@@ -123,12 +123,6 @@ const char *interval_words(struct arena *arena, struct estimate estimate, double
 			    figures(arena, estimate.high * scale, digits));
 }
 
-const char *percent_words(struct arena *arena, struct estimate ratio)
-{
-	return arena_printf(arena, "%s" NBSP "%%%s", figures(arena, 100 * ratio.value, 3),
-			    interval_words(arena, ratio, 100, 3));
-}
-
 const char *throughput_words(struct arena *arena, const struct prediction *p, int digits)
 {
 	bool bytes = prediction_kind(p) == PREDICTION_COLLECTIVE;

@@ -82,8 +82,6 @@ struct table *report_table(struct report *report, const char *columns, const cha
 const char *figures(struct arena *arena, double value, int digits);
 /* Returns for example " (60.1 to 70.2)", or "" without an interval. */
 const char *interval_words(struct arena *arena, struct estimate estimate, double scale, int digits);
-/* Returns for example "95.3 % (94.1 to 96.0)". */
-const char *percent_words(struct arena *arena, struct estimate ratio);
 /* Returns for example "340 images/s (330 to 350)", or for a collective "12.5 GB/s". */
 const char *throughput_words(struct arena *arena, const struct prediction *prediction, int digits);
 /* Returns `one` if count is 1, and else `many`: one_or(2, "row", "rows") is "rows". */

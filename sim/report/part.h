@@ -12,19 +12,10 @@ struct analysis_input report_input(const struct report *report, const struct cas
 /* Stores a broken invariant; the first one stays. */
 void report_break(struct report *report, const char *broken);
 
-/* Adds the table of the prediction's numbers, and that of its jobs if there are several. */
-void report_numbers(struct report *report, const struct scenario *scenario,
-		    const struct prediction *prediction);
-/* Adds the answer, tables and charts of a case with jobs or a collective. report_case adds the
- * rest. */
-void report_job(struct report *report, const struct case_request *request,
-		const struct scenario *scenario, const struct prediction *prediction);
 /* Adds a result table. It is folded if there is a summary; caption NULL says whether it has
  * intervals. */
 void report_results(struct report *report, const struct result_table *result, bool intervals,
 		    const char *summary, const char *caption);
-/* Returns a path in the data folder relative to it, and any other path unchanged. */
-const char *shown_path(const struct report *report, const char *path);
 /* Adds tables of the case's settings, and, folded, of all parameters. */
 void report_resolution(struct report *report, const struct cfg_resolution *resolution);
 
@@ -36,3 +27,6 @@ void report_topology(struct report *report, const struct scenario *scenario,
 		     const struct prediction *prediction, const char *label);
 /* Runs the scenario again and adds the timeline of one steady step of its first client or job. */
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label);
+
+/* Adds the forwarded programs of a recording: their errors, a figure and a table. */
+struct streams report_streams(struct report *report, const struct calibration *calibration);

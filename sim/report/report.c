@@ -171,7 +171,8 @@ void report_break(struct report *report, const char *broken)
 
 /* ---- tables of parameters ---- */
 
-const char *shown_path(const struct report *report, const char *path)
+/* Returns a path in the data folder relative to it, and any other path unchanged. */
+static const char *shown_path(const struct report *report, const char *path)
 {
 	const char *root = report->request->data_root;
 	size_t length = strlen(root);

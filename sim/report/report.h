@@ -31,15 +31,7 @@ bool report_sweep(struct report *report, const struct case_request *request,
 void report_dataset(struct report *report, const struct dataset_outcome *outcome,
 		    const char *subject);
 
-/* Adds measured and predicted steps of the programs that a probe forwarded, and kernels; a
- * recording without such programs is added as a calibrated machine. */
-void report_recording(struct report *report, const struct calibration *calibration);
 /* Adds a calibrated machine: parameters, fitted lines and forwarded programs. */
 struct streams report_calibration(struct report *report, const struct calibration *calibration);
-/* Adds the figures of measured and predicted kernels, if the recording has any. */
-void report_kernels(struct report *report, const struct calibration *calibration);
-/* Adds a figure and a table of the forwarded programs of a recording. */
-struct streams report_streams(struct report *report, const struct calibration *calibration);
-
 /* Sets the title, and puts a comparison first if there are several cases. */
 void report_finish(struct report *report);

@@ -60,33 +60,17 @@ static const char *interval_text(struct arena *arena, const struct solving *s,
 }
 
 static const char *bound_text(struct arena *arena, const struct solving *s,
-			      const struct solve_bound *bound)
+			      const struct solve_bound *bound, bool certain)
 {
+	if (certain)
+		return value_text(arena, s, bound->certain);
 	return arena_printf(arena, "%s%s", value_text(arena, s, bound->x.value),
 			    interval_text(arena, s, bound));
 }
 
-/* Returns for example "up to 38 us (34 us to 44 us)", "from 2 us on" or "from 2 us to 38 us". */
-static const char *regions_text(struct arena *arena, const struct solving *s)
-{
-	const struct solution *solution = s->solution;
-	const char *text = "";
-	for (size_t i = 0; i < solution->bound_count; i++) {
-		const struct solve_bound *bound = &solution->bounds[i];
-		bool closed = !bound->upper && i + 1 < solution->bound_count;
-		text = arena_printf(arena, "%s%s%s %s%s%s", text, *text ? ", and " : "",
-				    bound->upper ? "up to" : "from", bound_text(arena, s, bound),
-				    closed         ? " to "
-				    : bound->upper ? ""
-						   : " on",
-				    closed ? bound_text(arena, s, &solution->bounds[i + 1]) : "");
-		i += closed;
-	}
-	return text;
-}
-
-/* Returns the regions that meet the target with 95 % certainty: "from 19 to 34, and up to 3". */
-static const char *certain_regions(struct arena *arena, const struct solving *s)
+/* Returns the regions that meet the target: "up to 38 us (34 us to 44 us)", "from 2 us on" or "from
+ * 2 us to 38 us". If `certain`, these are the ones that meet it with 95 % certainty. */
+static const char *regions_text(struct arena *arena, const struct solving *s, bool certain)
 {
 	const struct solution *solution = s->solution;
 	const char *text = "";
@@ -94,15 +78,15 @@ static const char *certain_regions(struct arena *arena, const struct solving *s)
 		const struct solve_bound *bound = &solution->bounds[i], *last = bound;
 		if (!bound->upper && i + 1 < solution->bound_count)
 			last = &solution->bounds[++i];
-		if (isnan(bound->certain) || isnan(last->certain))
+		if (certain && (isnan(bound->certain) || isnan(last->certain)))
 			continue;
 		text = arena_printf(arena, "%s%s%s %s%s%s", text, *text ? ", and " : "",
 				    bound->upper ? "up to" : "from",
-				    value_text(arena, s, bound->certain),
+				    bound_text(arena, s, bound, certain),
 				    last != bound  ? " to "
 				    : bound->upper ? ""
 						   : " on",
-				    last != bound ? value_text(arena, s, last->certain) : "");
+				    last != bound ? bound_text(arena, s, last, certain) : "");
 	}
 	return text;
 }
@@ -116,7 +100,7 @@ static const char *certain_text(struct arena *arena, const struct solving *s)
 		any = any || solution->bounds[i].x.low < solution->bounds[i].x.high;
 	if (!any)
 		return "";
-	const char *regions = certain_regions(arena, s);
+	const char *regions = regions_text(arena, s, true);
 	if (!*regions)
 		return " No searched value meets the target with 95 % certainty.";
 	if (solution->bound_count > 1)
@@ -245,7 +229,7 @@ static const char *solving_words(struct arena *arena, const struct solving *s)
 		return arena_printf(arena, "%s%s%s\n%s", same_everywhere(arena, s), pieces,
 				    holes_text(arena, s), search_text(arena, s));
 	return arena_printf(arena, "%s meets the target %s with the %s %s.%s%s%s%s\n%s", s->name,
-			    s->target.text, words_of(arena, s), regions_text(arena, s),
+			    s->target.text, words_of(arena, s), regions_text(arena, s, false),
 			    certain_text(arena, s), pieces, holes_text(arena, s),
 			    failure_text(arena, s), search_text(arena, s));
 }
@@ -356,7 +340,7 @@ struct drawing *solving_chart(struct arena *arena, struct chart_text text, const
 		*goal = estimate_exact(axes.goal);
 		curves[i + 1] = (struct curve){
 			arena_printf(arena, "%s %s", solution->bounds[i].upper ? "up to" : "from",
-				     bound_text(arena, s, &solution->bounds[i])),
+				     bound_text(arena, s, &solution->bounds[i], false)),
 			at,
 			goal,
 			1,

@@ -60,43 +60,19 @@ static void add_figure(struct report *report, const struct streams *streams)
 struct streams report_streams(struct report *report, const struct calibration *calibration)
 {
 	const struct report_request *request = report->request;
+	const struct recording *recording = calibration->recording;
 	const struct streams streams = streams_predict(report->arena, report->diag, calibration,
 						       request->data_root, request->options.seed);
 	if (streams.count > 0) {
+		report_add(report, BLOCK_HEADING, "Forwarded programs");
+		report_add(report, BLOCK_TEXT,
+			   "For %zu programs forwarded to %s, which set no parameter, the median "
+			   "error of the step time is %s" NBSP "%%; the largest is %s" NBSP "%%.",
+			   streams.count, recording->gpu ? recording->gpu : recording->cpu,
+			   figures(report->arena, 100 * streams.median_ratio, 2),
+			   figures(report->arena, 100 * streams.most_ratio, 2));
 		add_figure(report, &streams);
 		add_table(report, &streams);
 	}
 	return streams;
-}
-
-void report_recording(struct report *report, const struct calibration *calibration)
-{
-	const struct recording *recording = calibration->recording;
-	const char *device = recording->gpu ? recording->gpu : recording->cpu;
-	const struct recording_point *const *points;
-	if (recording_find(recording, report->arena, "stream", "", &points) == 0) {
-		report_calibration(report, calibration);
-		return;
-	}
-	report_add(report, BLOCK_PART, "Forwarded programs: %s", device);
-	size_t answer = report->blocks.count;
-	report_answer(report, false, "%s", "");
-	report_add(report, BLOCK_TEXT,
-		   "%s: %zu samples in %zu passes on %s, %s; recording %.16s. The parameters were "
-		   "fitted to separate measurements of calls, kernels and forwarding. The steps "
-		   "below were measured as well, and are predicted with these parameters.",
-		   shown_path(report, recording->path), recording->sample_count,
-		   recording->pass_count, recording->date, recording->cpu, recording->hash);
-	struct streams error = report_streams(report, calibration);
-	report->blocks.items[answer].text =
-		error.count == 0
-			? "No forwarded program of the recording could be predicted."
-			: arena_printf(report->arena,
-				       "For %zu programs forwarded to %s, which set no parameter, "
-				       "the median error of the step time is %s" NBSP
-				       "%%; the largest is %s" NBSP "%%.",
-				       error.count, device,
-				       figures(report->arena, 100 * error.median_ratio, 2),
-				       figures(report->arena, 100 * error.most_ratio, 2));
-	report_kernels(report, calibration);
 }

@@ -11,8 +11,18 @@ enum { ROWS_MAX = 2000 };
 struct swept {
 	struct arena *arena;
 	const struct sweep *sweep;
-	unsigned kinds;
+	const struct reported *row; /* the main answer */
 };
+
+static struct estimate number_of(const struct swept *s, size_t point)
+{
+	return reported_of(s->row, s->sweep->points[point]);
+}
+
+static const char *number_words(const struct swept *s, size_t point)
+{
+	return reported_interval(s->arena, s->row, number_of(s, point));
+}
 
 static const char *axis_text(const struct swept *s, size_t axis, size_t index)
 {
@@ -43,47 +53,20 @@ static const char *axes_words(const struct swept *s)
 	return text;
 }
 
-static bool is_bandwidth(const struct swept *s)
-{
-	return s->kinds == PREDICTION_COLLECTIVE;
-}
-
-static double number_of(const struct swept *s, size_t point)
-{
-	const struct prediction *p = s->sweep->points[point];
-	if (!p->ok)
-		return NAN;
-	return is_bandwidth(s) ? p->throughput.value : p->ratio.value;
-}
-
-static const char *number_words(const struct swept *s, size_t point)
-{
-	const struct prediction *p = s->sweep->points[point];
-	return is_bandwidth(s) ? throughput_words(s->arena, p, 3)
-			       : percent_words(s->arena, p->ratio);
-}
-
-static const char *number_name(const struct swept *s)
-{
-	return is_bandwidth(s)                   ? "the bus bandwidth"
-	       : s->kinds == PREDICTION_TRAINING ? "the scaling efficiency"
-						 : "the ratio to local";
-}
-
 /* ---- the answer ---- */
 
 static void answer(struct report *report, const struct swept *s)
 {
 	size_t count = s->sweep->point_count, low = count, high = count, failed = 0, why = 0;
 	for (size_t i = 0; i < count; i++) {
-		double number = number_of(s, i);
+		double number = number_of(s, i).value;
 		if (isnan(number)) {
 			why = failed ? why : i;
 			failed += !s->sweep->points[i]->ok;
 			continue;
 		}
-		low = low == count || number < number_of(s, low) ? i : low;
-		high = high == count || number > number_of(s, high) ? i : high;
+		low = low == count || number < number_of(s, low).value ? i : low;
+		high = high == count || number > number_of(s, high).value ? i : high;
 	}
 	if (failed == count) {
 		report_answer(report, true, "None of the %zu points works, over %s: %s.", count,
@@ -91,12 +74,12 @@ static void answer(struct report *report, const struct swept *s)
 		return;
 	}
 	const char *range = "";
-	if (low < count && number_of(s, high) - number_of(s, low) > 0.0005 * number_of(s, high))
-		range = arena_printf(s->arena, ", %s ranges from %s (%s) to %s (%s)",
-				     number_name(s), number_words(s, low), place(s, low),
+	if (low < count && number_of(s, low).value < 0.9995 * number_of(s, high).value)
+		range = arena_printf(s->arena, ", the %s ranges from %s (%s) to %s (%s)",
+				     s->row->spoken, number_words(s, low), place(s, low),
 				     number_words(s, high), place(s, high));
 	else if (low < count)
-		range = arena_printf(s->arena, ", %s is %s everywhere", number_name(s),
+		range = arena_printf(s->arena, ", the %s is %s everywhere", s->row->spoken,
 				     number_words(s, low));
 	report_answer(report, false, "Over %s%s.%s", axes_words(s), range,
 		      failed ? arena_printf(s->arena, " %zu of %zu points fail (%s: %s).", failed,
@@ -119,7 +102,7 @@ bool report_sweep(struct report *report, const struct case_request *request,
 	report_break(report, fault.broken);
 	if (!sweep)
 		return false;
-	const struct swept s = {arena, sweep, prediction_kinds(sweep->points, sweep->point_count)};
+	const struct swept s = {arena, sweep, sweep_main_answer(sweep)};
 	const struct scenario *scenario = sweep_base(arena, &grid);
 	const char *name = scenario ? scenario->name : sweep->points[0]->name;
 	if (!report->title)
@@ -129,11 +112,7 @@ bool report_sweep(struct report *report, const struct case_request *request,
 	answer(report, &s);
 	report_figure(report,
 		      sweep_chart(arena, report_text(report, report->request->title), sweep, NULL),
-		      "%s of %s over %s.%s",
-		      is_bandwidth(&s)                 ? "Bus bandwidth"
-		      : s.kinds == PREDICTION_TRAINING ? "Scaling efficiency"
-						       : "Ratio to local",
-		      name, axes_words(&s),
+		      "The %s of %s over %s.%s", s.row->spoken, name, axes_words(&s),
 		      draws ? "" : " The points have no intervals; --draws N adds them.");
 	if (sweep->point_count <= ROWS_MAX)
 		report_results(report, sweep_table(arena, sweep), draws > 0,

@@ -124,24 +124,26 @@ struct shown {
 	bool share; /* a ratio, of which 95 % is worth a line */
 };
 
-static enum answer main_answer(const struct sweep *sweep, unsigned kinds)
+const struct reported *sweep_main_answer(const struct sweep *sweep)
 {
+	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
 	if (kinds == PREDICTION_COLLECTIVE)
-		return ANSWER_BANDWIDTH;
+		return answer_at(ANSWER_BANDWIDTH);
 	if (kinds == PREDICTION_SERVING)
-		return ANSWER_LATENCY_P99;
+		return answer_at(ANSWER_LATENCY_P99);
 	for (size_t i = 0; i < sweep->point_count; i++)
 		if (sweep->points[i]->ok && isfinite(sweep->points[i]->ratio.value))
-			return kinds == PREDICTION_TRAINING ? ANSWER_EFFICIENCY : ANSWER_RATIO;
-	return ANSWER_THROUGHPUT;
+			return answer_at(kinds == PREDICTION_TRAINING ? ANSWER_EFFICIENCY
+								      : ANSWER_RATIO);
+	return answer_at(ANSWER_THROUGHPUT);
 }
 
-/* Returns the answer of the target, or the main one of these kinds of predictions. */
-static struct shown shown_of(struct arena *arena, const struct sweep *sweep, unsigned kinds,
+/* Returns the answer of the target, or the main one. */
+static struct shown shown_of(struct arena *arena, const struct sweep *sweep,
 			     const struct target *target)
 {
-	enum answer main = main_answer(sweep, kinds);
-	struct shown shown = {.row = target ? target->reported : answer_at(main), .target = target};
+	struct shown shown = {.row = target ? target->reported : sweep_main_answer(sweep),
+			      .target = target};
 	double most = 0;
 	for (size_t i = 0; i < sweep->point_count; i++)
 		most = fmax(most, reported_of(shown.row, sweep->points[i]).value);
@@ -422,7 +424,7 @@ struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const s
 		return draw_bars(arena, text, given);
 	sweep = sweep ? sweep : given;
 	const struct sweep_axis *x = &sweep->axes[0];
-	const struct shown shown = shown_of(arena, sweep, kinds, target);
+	const struct shown shown = shown_of(arena, sweep, target);
 	struct side sides[2];
 	if (find_sides(arena, sweep, sides))
 		return draw_maps(arena, text, sweep, sides, &shown);

@@ -13,6 +13,8 @@ const struct scenario *sweep_base(struct arena *arena, const struct sweep_reques
 const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis, size_t index);
 /* Returns the values of a point: "one-way latency of wire = 1 us, batch = 16". */
 const char *sweep_place(struct arena *arena, const struct sweep *sweep, size_t point);
+/* Returns the answer that a sweep is about, by the kinds of its predictions. */
+const struct reported *sweep_main_answer(const struct sweep *sweep);
 /* Draws the target's answer with a line at its value, or without a target the main answer. Two axes
  * of numbers become a map. If text has no title, the chart has one that fits the sweep. */
 struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep,

@@ -90,11 +90,6 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
 		    "number of processes that share the GPUs of a job with a remoting runtime; 0 "
 		    "means one for each GPU"),
-	PARAM_WHOLE(struct case_params, stages_count, 1, 1024, "1",
-		    "number of stages of a GPipe pipeline, another word for plan.pp; 1 means no "
-		    "pipeline"),
-	PARAM_WHOLE(struct case_params, micro_batches_count, 1, 65536, "1",
-		    "number of micro-batches into which case.stages divide case.batch"),
 	PARAM_TEXT(struct case_params, exchange, "ddp",
 		   "exchange of gradients in a job: name of a file of models/exchanges/",
 		   "assumption: PyTorch's DistributedDataParallel over NCCL"),

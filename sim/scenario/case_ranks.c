@@ -31,7 +31,7 @@ bool case_find_keys(const struct reader *c, const char *group, struct origin *or
 bool case_has_plan(const struct reader *c)
 {
 	struct origin origin;
-	return c->params->stages_count > 1 || case_find_keys(c, "plan", &origin);
+	return case_find_keys(c, "plan", &origin);
 }
 
 bool case_has_ranks(const struct reader *c)
@@ -40,19 +40,6 @@ bool case_has_ranks(const struct reader *c)
 	bool called = strcmp(params->runtime, "none") != 0 || params->calls[0] || case_has_plan(c);
 	return params->gpus_count > 0 && called && !params->collective[0] &&
 	       !cfg_child(c->group, "jobs");
-}
-
-/* Returns true if `all` is a multiple of `each`. Otherwise an error suggests a number that
- * divides it. */
-static bool divides(struct reader *c, const char *key, double all, double each, const char *things)
-{
-	if ((size_t)all % (size_t)each == 0)
-		return true;
-	size_t nearest = (size_t)each;
-	while ((size_t)all % nearest)
-		nearest--;
-	return case_error(c, key, "%s: %g %s cannot be divided evenly into %g parts (write %s=%zu)",
-			  key, all, things, each, key, nearest);
 }
 
 static void refuse(struct reader *c, const char *key, bool given, const char *why)
@@ -66,7 +53,7 @@ static void plan_fits(struct reader *c, size_t programs)
 {
 	const struct case_params *params = c->params;
 	const struct cfg_param *batch = cfg_param_find(c->resolution, "case.batch");
-	refuse(c, "case.batch", batch && batch->origin.file && params->stages_count == 1,
+	refuse(c, "case.batch", batch && batch->origin.file,
 	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
 	refuse(c, "stack.xla_clusters", c->stack && c->stack->xla_clusters_count > 0,
 	       "has no effect on a plan, because XLA fuses ops across layers (choose another "
@@ -122,47 +109,21 @@ static bool settings_fit(struct reader *c, size_t programs)
 	       "must equal case.gpus with a recording, whose program uses one GPU");
 	if (case_has_plan(c))
 		plan_fits(c, programs);
-	refuse(c, "case.micro_batches",
-	       params->micro_batches_count != 1 && params->stages_count == 1,
-	       "has an effect only with case.stages (write case.stages, too, or "
-	       "plan.micro_batch in a plan)");
-	divides(c, "case.programs", params->gpus_count, (double)programs, "GPUs");
+	size_t nearest = programs;
+	while ((size_t)params->gpus_count % nearest)
+		nearest--;
+	if (nearest < programs)
+		case_error(c, "case.programs",
+			   "case.programs: %g GPUs cannot be divided evenly into %zu parts (write "
+			   "case.programs=%zu)",
+			   params->gpus_count, programs, nearest);
 	return diag_count(c->diag) == before;
-}
-
-/* Sets what case.stages and case.micro_batches mean in a plan: a pipeline through which the batch
- * passes in micro-batches, all forward passes first. Returns false after an error. */
-static bool stages_plan(struct reader *c, struct plan_params *plan)
-{
-	static const char *const keys[] = {"plan.pp", "plan.micro_batch", "plan.global_batch"};
-	const struct case_params *params = c->params;
-	const struct cfg_resolution *known = c->resolution;
-	if (params->stages_count == 1)
-		return true;
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		if (cfg_param_find(known, keys[i])->origin.file)
-			return case_error(c, "case.stages",
-					  "case.stages is another word for plan.pp, and sets %s "
-					  "from case.batch and case.micro_batches (leave "
-					  "case.stages out)",
-					  keys[i]);
-	if (!divides(c, "case.micro_batches", params->batch_count, params->micro_batches_count,
-		     "samples"))
-		return false;
-	plan->pp_count = params->stages_count;
-	plan->micro_batch_count = params->batch_count / params->micro_batches_count;
-	double ranks = plan->tp_count * plan->cp_count * plan->pp_count;
-	plan->global_batch_count = params->batch_count * fmax(1, floor(params->gpus_count / ranks));
-	if (!cfg_param_find(known, "plan.schedule")->origin.file)
-		plan->schedule = schedule_gpipe.name;
-	return true;
 }
 
 void case_plan_want(struct reader *c)
 {
 	struct plan_params *params = ARENA_NEW(c->arena, struct plan_params);
-	if (!reader_params(c, cfg_child(c->file, "plan"), "plan", "plan", &plan_table, params) ||
-	    !stages_plan(c, params))
+	if (!reader_params(c, cfg_child(c->file, "plan"), "plan", "plan", &plan_table, params))
 		return;
 	c->plan_params = params;
 	c->group_sizes[0] = (size_t)params->ep_count;
@@ -273,8 +234,7 @@ const char *case_plan_too_large(const struct reader *c, const struct training_pl
 void case_plan_refused(struct reader *c, const char *why)
 {
 	struct origin origin = case_origin(c);
-	if (!case_find_keys(c, "plan", &origin) && c->params->stages_count > 1)
-		origin = case_origin_of(c, "case.stages");
+	case_find_keys(c, "plan", &origin);
 	diag_error(c->diag, origin, "plan: %s", why);
 }
 

@@ -97,7 +97,7 @@ static int add_recording(struct report *report, const struct command *command, c
 	int code = EXIT_DONE;
 	const struct calibration *calibration = calibration_of(command, word, &code);
 	if (calibration)
-		report_recording(report, calibration);
+		report_calibration(report, calibration);
 	return code;
 }
 

@@ -154,9 +154,8 @@ static void pipeline_is_idle_at_least_for_its_bubble(void)
 	static const struct {
 		const char *setting;
 		double micro_batches;
-	} rows[] = {{"case.micro_batches=2", 2},
-		    {"case.micro_batches=4", 4},
-		    {"case.micro_batches=16", 16}};
+	} rows[] = {
+		{"plan.micro_batch=64", 2}, {"plan.micro_batch=32", 4}, {"plan.micro_batch=8", 16}};
 	double before = 0;
 	num_init();
 	arena = arena_new();

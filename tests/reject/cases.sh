@@ -53,14 +53,10 @@ topology = "t320-same-esxi"; settings = [1];|^case\.cfg:2: case: settings must h
 topology = "t320-same-esxi"; profile = "none.cfg";|none\.cfg: profile 'none\.cfg': its file has no group `parameters = \.\.\.`
 topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg': its file has no group `runtime = \.\.\.`
 topology = "t320-same-esxi"; profile = "unfit.cfg";|unfit\.cfg:2: profile 'unfit\.cfg': an entry needs path and fit \(write \{ path =
-topology = "t320-same-esxi"; stages = 2;|^case\.cfg:2: case: case\.stages has an effect only on jobs \(write case\.gpus
 topology = "dgx1-v100"; gpus = 4; programs = 2;|^case\.cfg:2: case: case\.programs has no effect on collectives and jobs of fused steps
-topology = "dgx1-v100"; gpus = 4; micro_batches = 2;|^case\.cfg:2: case: case\.micro_batches has no effect on collectives and jobs of fused steps
-topology = "dgx1-v100"; gpus = 3; stages = 2; batch = 32;|^case\.cfg:2: plan: 3 groups of tp x cp GPUs are not divisible by pp \(2\)
+topology = "dgx1-v100"; gpus = 3; settings = ["plan.pp=2"];|^case\.cfg:2: plan: 3 groups of tp x cp GPUs are not divisible by pp \(2\)
 topology = "dgx1-v100"; gpus = 2; exchange = "per_tensor";|^case\.cfg:2: 'per_tensor' is a policy of exchanges \(write --set exchange\.policy=per_tensor\)
-topology = "dgx1-v100"; gpus = 2; stages = 2; settings = ["plan.pp=2"];|^case\.cfg:2: case\.stages is another word for plan\.pp, and sets plan\.pp
-topology = "dgx1-v100"; gpus = 2; stages = 2; batch = 32; micro_batches = 5;|^case\.cfg:2: case\.micro_batches: 32 samples cannot be divided evenly into 5 parts \(write case\.micro_batches=4\)
-topology = "dgx1-v100"; gpus = 2; stages = 2; programs = 1;|^case\.cfg:2: case\.programs must equal case\.gpus with a plan
+topology = "dgx1-v100"; gpus = 2; settings = ["plan.pp=2"]; programs = 1;|^case\.cfg:2: case\.programs must equal case\.gpus with a plan
 topology = "dgx1-v100"; model = "gpt2"; settings = ["plan.tp=2"];|^case\.cfg:2: plan: a plan splits a job over several GPUs
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=3"];|^case\.cfg:2: plan: 8 GPUs are not divisible by tp \(3\): write plan\.tp=2
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=8"];|^case\.cfg:2: plan: 12 heads are not divisible by tp \(8\): write plan\.tp=6
@@ -73,10 +69,9 @@ topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.order=tp-pp"
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; batch = 4; settings = ["plan.tp=2"];|^case\.cfg:2: case\.batch has no effect on a plan \(write plan\.micro_batch
 topology = "dgx1-v100"; gpus = 8; model = "resnet50"; settings = ["plan.tp=2"];|^case\.cfg:2: plan: network 'resnet50' has no tokens to split
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.global_batch=800000000"];|^case\.cfg:2: plan: its 100000000 micro-batches pass
-topology = "dgx1-v100"; gpus = 8; stages = 8; model = "alexnet"; settings = ["stack.xla_clusters=2"];|^case\.cfg:2: stack\.xla_clusters has no effect on a plan
+topology = "dgx1-v100"; gpus = 8; model = "alexnet"; settings = ["plan.pp=8", "stack.xla_clusters=2"];|^case\.cfg:2: stack\.xla_clusters has no effect on a plan
 topology = "gpu-pool"; gpus = 4; programs = 3; runtime = "asynchronous";|^case\.cfg:2: case\.programs: 4 GPUs cannot be divided evenly into 3 parts \(write case\.programs=2\)
 topology = "gpu-pool"; gpus = 8; runtime = "asynchronous";|^case\.cfg:2: case\.gpus is 8, but topology 'gpu-pool' has 4 GPUs \(write case\.gpus=4\)
-topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; micro_batches = 2;|^case\.cfg:2: case\.micro_batches has an effect only with case\.stages
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; copies = 2;|^case\.cfg:2: case\.copies must be 1 with case\.gpus, because one job uses all the GPUs
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; straggler = 2;|^case\.cfg:2: case\.straggler cannot be combined with a remoting runtime
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; gpu = "gpu2";|^case\.cfg:2: case\.gpu cannot be combined with case\.gpus

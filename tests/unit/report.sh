@@ -61,7 +61,7 @@ whole_page() {
 	"$FARWIRE" report 'a&b.cfg' --draws 2 --title 'Is <it> "slow"?' -o case.html &&
 		holds case.html '<h1>Is &lt;it&gt; &quot;slow&quot;?</h1>' '</html>' \
 			'&lt;i&gt;16&lt;/i&gt; &amp; more' 'a&amp;b.cfg:1' 'calib/profiles/flexdirect-1050ti.cfg:' \
-			"of the local GPU&#39;s throughput" 'runtime.handoff' &&
+			': the throughput is ' ', the ratio to local is ' 'runtime.handoff' &&
 		[ "$(grep -c '^<svg ' case.html)" = 2 ] &&
 		grep -q '<title>kernels: [0-9.]* ms</title>' case.html && # values below the mouse
 		! grep -E '<script|<i>|href="[^#]|src=|url\(|@import' case.html
@@ -98,7 +98,7 @@ swept() {
 		[ "$(grep -c '^<svg ' sweep.html)" = 1 ] &&
 		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
-			NR == 7 { printf "ranges from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
+			NR == 7 { printf "ranges from %.4g", $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --vary case.batch=8,16 -q -o up.html && ! grep -q 'case.batch=8' up.html &&
 		refused 2 'is not a case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
 		refused 2 'link.none.latency' "$FARWIRE" report 'a&b.cfg' --vary 'link.none.latency=1 us,2 us' -o bad.html
@@ -124,7 +124,7 @@ END
 # A probe's recording: its forwarded programs are predicted. One without such programs shows its fits.
 recording() {
 	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
-		holds loopback.html 'Forwarded programs: Spinning CPU' 'For 12 programs forwarded' \
+		holds loopback.html 'Spinning CPU' 'For 12 programs forwarded' \
 			'which set no parameter' '<svg ' 'bytes copied per step' &&
 		# The first point of the figure, in us, is the first row of the table, in ms.
 		sed -n 's/.*launches sync, kernels of 10 us, 0 us one way: measured \([0-9.]*\), predicted \([0-9.]*\),.*/\1 \2/p' loopback.html |
@@ -193,7 +193,7 @@ nothing_partial() {
 }
 serving() {
 	"$FARWIRE" report serve-resnet50-t4 --draws 0 -q -o serving.html &&
-		grep -q 'serves [0-9]* requests/s, and 99.* take up to 0.0[0-9]*' serving.html &&
+		grep -q ': the throughput is [0-9.]* requests/s, the mean latency is .* the latency p99 is [0-9.]* ms\. Bottleneck: ' serving.html &&
 		grep -q '<h1>How fast are requests served?</h1>' serving.html &&
 		holds serving.html 'mean latency (ms)' && ! grep -q 'step time' serving.html
 }

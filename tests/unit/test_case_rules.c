@@ -50,12 +50,12 @@ static void auto_selects_the_transport_by_what_travels(void)
 {
 	static const char *const rows[][2] = {
 		{"case.topology=dgx-a100 case.gpus=16 case.model=gpt2 plan.tp=2", "rdma"},
-		{"case.topology=dgx-a100 case.gpus=2 case.model=alexnet case.stages=2", "rdma"},
+		{"case.topology=dgx-a100 case.gpus=2 case.model=alexnet plan.pp=2", "rdma"},
 		{"case.topology=dgx-a100 case.gpus=2 case.collective=all_reduce", "rdma"},
 		{"case.topology=dgx-a100 case.gpus=2 case.model=alexnet", "rdma"},
 		{"case.topology=dgx-a100 case.gpus=2 case.model=alexnet case.runtime=asynchronous",
 		 "tcp"},
-		{"case.topology=dgx1-v100-ethernet case.gpus=2 case.model=alexnet case.stages=2",
+		{"case.topology=dgx1-v100-ethernet case.gpus=2 case.model=alexnet plan.pp=2",
 		 "tcp"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -451,8 +451,6 @@ static void keys_of_other_sorts_of_cases_are_refused(void)
 		{"case.symmetry=off", ""},
 		{"case.job_steps=5", "PS"},
 		{"case.programs=2", "PSJC"},
-		{"case.stages=2", "PSC"},
-		{"case.micro_batches=2", "PSJC"},
 		{"case.program=n0.os", "JC"},
 		{"case.server=n0.os", ""},
 		{"case.gpu=n0.gpu0", "JC"},
