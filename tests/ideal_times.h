@@ -130,15 +130,18 @@ static double nvls_s(const struct algorithm *algorithm, const struct algorithm_s
 }
 
 /* Returns L + S s + (n - 1) S r: every buffer has its own wire, and a rank adds them in turn. In
- * two shots these are parts of S/n, which then take L + S/n s to the others. */
+ * two shots these are parts of S/n, which then take L + S/n s to the others. A reduce-scatter is
+ * the first of the two shots, and an all-gather the second one. */
 static double shots_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
 		      const struct ideal_link *link)
 {
-	double n = (double)spec->rank_count, shots = algorithm->variant ? 2 : 1;
+	bool all = algorithm->collective == COLLECTIVE_ALL_REDUCE;
+	bool adds = algorithm->collective != COLLECTIVE_ALL_GATHER;
+	double n = (double)spec->rank_count, shots = all && algorithm->variant ? 2 : 1;
 	double chunk_B = spec->size_B / (algorithm->variant ? n : 1);
 	return n < 2 ? 0
 		     : shots * message_s(link, chunk_B, 1, false) +
-			       (n - 1) * chunk_B * link->reduce_spB;
+			       (adds ? n - 1 : 0) * chunk_B * link->reduce_spB;
 }
 
 static double server_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
@@ -277,6 +280,8 @@ static inline double ideal_s(const struct algorithm *algorithm, const struct alg
 		    {"nvls", nvls_s},
 		    {"one_shot", shots_s},
 		    {"two_shot", shots_s},
+		    {"direct_reduce_scatter", shots_s},
+		    {"direct_all_gather", shots_s},
 		    {"parameter_server", server_s},
 		    {"two_level_server", two_level_server_s},
 		    {"hierarchical", hierarchical_s},

@@ -556,6 +556,8 @@ struct collective_choice library_choose(const struct library_params *params,
 	struct collective_choice choice = {.algorithm = NULL};
 	struct library_params resolved = *params, *library = &resolved;
 	library_resolve(library, shape->generation);
+	if (windows_choose(library, shape, collective, size_B, &choice))
+		return choice;
 	if (library->script && library->script->collective == collective &&
 	    library->script->schedule->rank_count == shape->rank_count &&
 	    size_B >= library->script->least_B && size_B <= library->script->most_B) {

@@ -27,6 +27,11 @@ const struct algorithm *shots_find(const struct library_params *lib, const struc
 void shots_settle(const struct library_params *lib, const struct comm_shape *shape,
 		  struct collective_choice *choice);
 
+/* Sets the choice among NCCL's kernels for buffers in symmetric windows (library.symmetric), and
+ * applies library_reach. Returns false if they do not serve this collective of these ranks. */
+bool windows_choose(struct library_params *lib, const struct comm_shape *shape,
+		    enum collective collective, double size_B, struct collective_choice *choice);
+
 /* Returns the algorithm of library.experts, which is not EXPERTS_LIBRARY. Nodes of different sizes
  * get their messages directly. */
 const struct algorithm *experts_find(const struct library_params *lib,

@@ -122,6 +122,9 @@ bool multicast_may(const struct library_params *lib, const struct comm_shape *sh
 	       constants_of(shape->generation)->multicast_planned_ratio > 0;
 }
 
+/* Latency of a hop between nodes in a tree of NVLink SHARP, from 2.28 on (hwLatencies). */
+static const double NVLS_TREE_HOP_S = 20.9e-6;
+
 /* Returns the bandwidth of each head in NCCL's search (ncclTopoSearchTryNvls): a GPU's links carry
  * that of each head once, and its own twice. */
 static double head_Bps(const struct comm_shape *shape)
@@ -134,23 +137,37 @@ static double head_Bps(const struct comm_shape *shape)
 	return links_Bps / ((double)shape->rank_most + 1);
 }
 
-/* Across nodes a head is also bound by its share of the adapters, or half of it if there are more
- * than two nodes. NCCL's model takes 5/6 of the bandwidth (src/graph/tuning.cc). */
+/* NCCL 2.17 to 2.27 take 5/6 of the bandwidth of all heads, and across more than two nodes half of
+ * a head's share of the adapters. Later releases plan a bus bandwidth: each head has twice the
+ * generation's part of its links, without what it sends to itself. Inside a node the search's
+ * largest bandwidth bounds it, and across nodes its share of the adapters, of which two nodes count
+ * twice (src/graph/tuning.cc of 2.20 and 2.29). */
 double multicast_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			 double net_hop_s, double size_B)
 {
 	const struct constants *k = constants_of(shape->generation);
-	double heads = (double)shape->rank_most, each_Bps = head_Bps(shape);
-	if (shape->node_count == 1)
-		return lib->latency_scale_ratio * lib->nvls_latency_s +
-		       size_B / (k->multicast_planned_ratio * each_Bps * heads);
-	bool two = shape->node_count == 2;
-	double net_Bps = lib->net_efficiency_ratio * shape->network_Bps / heads;
-	each_Bps = fmin(each_Bps, two ? net_Bps : net_Bps / 2);
-	each_Bps = fmin(each_Bps, k->multicast_tree_Bps[two ? 0 : 1]);
+	double heads = (double)shape->rank_most, each_Bps = head_Bps(shape), part = 5.0 / 6;
+	bool two = shape->node_count == 2, more = shape->node_count > 2;
+	double outside_Bps = lib->net_efficiency_ratio * shape->network_Bps / heads;
+	if (lib->nvls_model == NVLS_MODEL_2_28) {
+		double ranks = (double)shape->rank_count;
+		each_Bps *= k->multicast_planned_ratio * 2 * (heads - 1) / heads;
+		outside_Bps = two || more ? fmin(outside_Bps * (two ? 2 : 1),
+						 k->multicast_tree_Bps[two ? 0 : 1])
+					  : k->speeds_Bps[0];
+		part = ranks / (2 * (ranks - 1));
+		if (two || more) {
+			net_hop_s += NVLS_TREE_HOP_S - lib->tree_net_simple_s;
+			if (shape->generation >= GENERATION_BLACKWELL)
+				part *= tree_correction_ratio(lib, PROTOCOL_SIMPLE, size_B);
+		}
+	} else if (more) {
+		outside_Bps /= 2;
+	}
+	each_Bps = outside_Bps > 0 ? fmin(each_Bps, outside_Bps) : each_Bps;
 	return lib->latency_scale_ratio * lib->nvls_latency_s +
 	       2 * (double)ilogb((double)shape->node_count) * net_hop_s +
-	       size_B / (5.0 / 6 * each_Bps * heads);
+	       size_B / (part * each_Bps * heads);
 }
 
 /* Returns the bytes of a round, in which each block works on one chunk of each head. NCCL takes

@@ -29,6 +29,8 @@ static const char *const experts_choices[] = {"library", "direct", "nodes", NULL
 
 static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
+static const char *const nvls_models[] = {"2.17", "2.28", NULL};
+
 static const char *const library_rules[] = {"nccl", "openmpi", "gloo", NULL};
 
 static const char *const path_levels[] = {"loc", "nvl", "pix", "pxb", "phb", "sys", NULL};
@@ -212,6 +214,15 @@ static const struct param_row rows[] = {
 		"whether all-reduces of at least three GPUs of one machine may use NVLink SHARP, "
 		"from Hopper on (NCCL_NVLS_ENABLE)",
 		"NCCL 2.17 and later, src/transport/nvls.cc"),
+	PARAM_CHOICE(struct library_params, nvls_model, nvls_models, "2.17",
+		     "first release of NCCL whose model of NVLink SHARP's bandwidth decides "
+		     "between it and rings: 2.17 (until 2.27) or 2.28",
+		     "NCCL 2.20 and 2.29, src/graph/tuning.cc"),
+	PARAM_BOOL(struct library_params, symmetric, "false",
+		   "whether buffers are in symmetric windows (ncclCommWindowRegister), so that "
+		   "NCCL's kernels on them serve all-reduces, all-gathers and reduce-scatters of "
+		   "one machine whose GPUs all have NVLink to each other",
+		   "NCCL 2.27 and later: off, because programs have to register their buffers"),
 	PARAM_NUMBER(struct library_params, nvls_latency_s, QUANTITY_TIME, 0, 1, "25 us",
 		     "latency of NVLink SHARP in the library's model",
 		     "NCCL 2.28, src/graph/tuning.cc, hwLat; 2.18 to 2.20 have 23 us"),

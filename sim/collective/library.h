@@ -30,6 +30,8 @@ enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIM
 enum library_rules { RULES_NCCL, RULES_OPENMPI, RULES_GLOO };
 /* The release of NCCL whose table corrects trees of medium sizes. */
 enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
+/* The first release of NCCL with this model of NVLink SHARP's bandwidth. */
+enum nvls_model { NVLS_MODEL_2_17, NVLS_MODEL_2_28 };
 /* Whether the kernels of a model server take part (shots.c): only in a model server, or always. */
 enum custom_choice { CUSTOM_SERVING, CUSTOM_ON, CUSTOM_OFF };
 enum custom_engine { ENGINE_VLLM, ENGINE_SGLANG, ENGINE_TENSORRT_LLM };
@@ -75,7 +77,8 @@ struct library_params {
 	double start_s, channel_start_s, channel_net_s;
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio;
 	double nvlink_planned_ratio;
-	bool nvls;
+	bool nvls, symmetric;
+	int nvls_model; /* enum nvls_model */
 	double nvls_latency_s, nvls_start_s, nvls_round_s, nvls_efficiency_ratio;
 	double channel_bandwidth_Bps;
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;

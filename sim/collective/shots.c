@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All-reduce by direct access to the memory of all peers, as in the kernels of vLLM, TensorRT-LLM
- * and PyTorch's symmetric memory. In one shot, each rank reads the whole buffer of each peer and
- * adds. In two shots, each rank first adds its part of all buffers, and then reads the other parts
- * of the sum. The messages here go the other way, from the memory that is read to its reader. */
+/* Collectives by direct access to the memory of all peers, as in the kernels of vLLM, TensorRT-LLM
+ * and PyTorch's symmetric memory, and in NCCL's own for registered windows. In one shot, each rank
+ * reads the whole buffer of each peer and adds. In two shots, each rank first adds its part of all
+ * buffers, and then reads the other parts of the sum. The messages here go the other way, from the
+ * memory that is read to its reader. */
 #include "sim/collective/constants.h"
+#include "sim/collective/generation.h"
 #include "sim/collective/pattern.h"
 #include "sim/gpu/gpu.h"
 
@@ -49,8 +51,10 @@ static const struct schedule *build(const struct algorithm *algorithm, struct ar
 	struct schedule_builder *builder =
 		pattern_begin(algorithm, arena, spec, 1, chunks, 4 * n * (n - 1));
 	uint32_t *last = pattern_last(arena, n);
-	add_all(builder, arena, n, chunks > 1, last);
-	for (size_t rank = 0; rank < n && chunks > 1; rank++)
+	if (algorithm->collective != COLLECTIVE_ALL_GATHER)
+		add_all(builder, arena, n, chunks > 1, last);
+	bool gathers = chunks > 1 && algorithm->collective != COLLECTIVE_REDUCE_SCATTER;
+	for (size_t rank = 0; rank < n && gathers; rank++)
 		reach_all(builder, n, rank, rank, last);
 	return schedule_finish(builder);
 }
@@ -67,6 +71,24 @@ const struct algorithm algorithm_two_shot = {
 	.name = "two_shot",
 	.help = "all-reduce in which each rank adds its part, and then reads the parts of others",
 	.collective = COLLECTIVE_ALL_REDUCE,
+	.cost = COST_SHOTS,
+	.variant = true,
+	.build = build,
+};
+
+const struct algorithm algorithm_direct_reduce_scatter = {
+	.name = "direct_reduce_scatter",
+	.help = "reduce-scatter in which each rank reads and adds its part of all buffers",
+	.collective = COLLECTIVE_REDUCE_SCATTER,
+	.cost = COST_SHOTS,
+	.variant = true,
+	.build = build,
+};
+
+const struct algorithm algorithm_direct_all_gather = {
+	.name = "direct_all_gather",
+	.help = "all-gather in which each rank stores its part in the buffers of all others",
+	.collective = COLLECTIVE_ALL_GATHER,
 	.cost = COST_SHOTS,
 	.variant = true,
 	.build = build,
@@ -123,4 +145,71 @@ void shots_settle(const struct library_params *lib, const struct comm_shape *sha
 	choice->goodput_ratio[HOP_NET] = lib->net_efficiency_ratio;
 	for (int k = 0; k < HOP_CLASS_COUNT; k++)
 		choice->channel_cap_Bps[k] = lib->shot_Bps / peers;
+}
+
+/* ---- NCCL's kernels for symmetric windows (2.27 and later) ---- */
+
+/* NCCL's model of them, until Hopper and from Blackwell on (2.29, src/sym_kernels.cc,
+ * queryModel_lsa): latency with LL and without, for all-reduces and other collectives; bandwidth of
+ * a GPU, also through a switch that adds; and bandwidth of a block, in units of 2^30 B/s. */
+struct windows {
+	double ll_s[2], latency_s[2], reach_gib, multicast_gib, block_gib[2];
+};
+static const struct windows hopper = {{4.5e-6, 4.5e-6}, {7.8e-6, 7.8e-6}, 320, 480, {65, 44}};
+static const struct windows blackwell = {{11e-6, 8.5e-6}, {19.5e-6, 13e-6}, 600, 1000, {55, 55}};
+
+/* NCCL counts LL's bytes nine times: flags and data, and the work on them. Its model subtracts 1 us
+ * from the time of the bytes; its smooth minimum and maximum are plain ones here. */
+static double window_s(double latency_s, double bus_B, double reach_gib)
+{
+	return latency_s + fmax(0, bus_B / (reach_gib * 1073741824) - 1e-6);
+}
+
+bool windows_choose(struct library_params *lib, const struct comm_shape *shape,
+		    enum collective collective, double size_B, struct collective_choice *choice)
+{
+	bool reduces_all = collective == COLLECTIVE_ALL_REDUCE;
+	if (!lib->symmetric || lib->protocol != CHOOSE_PROTOCOL_AUTO || shape->node_count > 1 ||
+	    strcmp(lib->algorithm, "auto") != 0 || shape->rank_count < 2 ||
+	    shape->inside != HOP_NVLINK || !shape->peer_access ||
+	    (shape->rank_count > 2 && !shape->multicast) ||
+	    (!reduces_all && collective != COLLECTIVE_ALL_GATHER &&
+	     collective != COLLECTIVE_REDUCE_SCATTER))
+		return false;
+	const struct windows *w = shape->generation >= GENERATION_BLACKWELL ? &blackwell : &hopper;
+	double n = (double)shape->rank_count, laps = reduces_all ? 2 : 1;
+	bool multicast = reduces_all && multicast_may(lib, shape, false);
+	double ll_s =
+		window_s(w->ll_s[!reduces_all], 9 * size_B * (reduces_all ? n : 1), w->reach_gib);
+	double plain_s = multicast
+				 ? window_s(w->latency_s[0], size_B * (1 + 1 / n), w->multicast_gib)
+				 : window_s(w->latency_s[!reduces_all], laps * size_B * (n - 1) / n,
+					    w->reach_gib);
+	bool ll = ll_s < plain_s;
+	library_reach(lib, shape);
+	double part = lib->nvlink_efficiency_ratio, hops = reduces_all && !ll ? 2 : 1;
+	choice->algorithm = collective == COLLECTIVE_ALL_GATHER ? &algorithm_direct_all_gather
+			    : !reduces_all                      ? &algorithm_direct_reduce_scatter
+			    : ll                                ? &algorithm_one_shot
+			    : multicast                         ? &algorithm_nvls
+								: &algorithm_two_shot;
+	choice->protocol = ll ? PROTOCOL_LL : PROTOCOL_SIMPLE;
+	choice->predicted_s = ll ? ll_s : plain_s;
+	choice->channel_count = choice->pipeline_count = 1;
+	choice->block_count = (size_t)ceil(w->reach_gib / w->block_gib[!reduces_all]);
+	choice->start_s = lib->start_s - hops * lib->wire_nvlink_s +
+			  lib->latency_scale_ratio * (ll ? w->ll_s : w->latency_s)[!reduces_all];
+	if (ll) { /* half of the bytes are flags */
+		part /= 2;
+	} else if (multicast) { /* no copies and rounds; the schedule as in generation.c */
+		choice->block_count =
+			(size_t)ceil((shape->generation >= GENERATION_BLACKWELL ? 32 : 16) / n);
+		choice->pipeline_count = (size_t)fmin(64, ceil(size_B / n / 16384));
+		part = lib->nvls_efficiency_ratio * 2 * (n - 1) / (n + 1);
+	} else {
+		part = fmin(part, w->reach_gib * 1073741824 / shape->inside_Bps);
+	}
+	for (int k = 0; k < HOP_CLASS_COUNT; k++)
+		choice->goodput_ratio[k] = part;
+	return true;
 }

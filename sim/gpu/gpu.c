@@ -68,9 +68,9 @@ static const struct param_row gpu_rows[] = {
 		     "standard deviation of the clock under load among GPUs of one kind; the GPUs "
 		     "of a job "
 		     "wait for the slowest one",
-		     "Sinha et al., SC 2022, arXiv:2208.11035 (from memory): compute-bound "
-		     "programs differ "
-		     "by 8 % between the whiskers, which are 5.4 standard deviations apart"),
+		     "Sinha et al., SC 2022, arXiv:2208.11035, abstract: GPUs of one kind differ "
+		     "by 8 % on average, and by 22 % at most; assumption: that is the distance "
+		     "between whiskers, 5.4 standard deviations"),
 	COST_ASSUMED(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
 		     "kernel floor: time added to every kernel to start and drain its blocks",
 		     "assumption: profilers show about 2 us for empty kernels"),

@@ -36,8 +36,8 @@ static const struct param_row fabric_rows[] = {
 	COST_ASSUMED(
 		struct fabric_params, dcqcn_ratio, QUANTITY_RATIO, 0.1, 1, "0.975",
 		"part of a port's bandwidth that flows under DCQCN share",
-		"assumption: Zhu et al., SIGCOMM 2015, have over 39 of 40 Gbit/s with up to ten "
-		"senders (from memory: not confirmed)"),
+		"assumption: rates that oscillate around the fair share (Zhu et al., SIGCOMM 2015) "
+		"leave a few per cent of the port idle"),
 };
 const struct param_table fabric_table = PARAM_TABLE("fabric", struct fabric_params, fabric_rows);
 

@@ -73,4 +73,21 @@ of_2_8() {
 near a_channel_of_nccl_2_8_adds_to_the_start "$(of_2_8)" '5.7e-6'
 near a_library_has_the_profile_of_the_generation "$(of_2_8 --set case.gpu_profiles=true)" '5.07e-6'
 near a_setting_turns_the_constants_off "$(small --set library.by_generation=false)" '7.2e-6'
+# Buffers in symmetric windows. NCCL's model has 4.5 us and nine times the bytes of n buffers for LL on
+# Hopper, and 7.8 us otherwise, at 320 GiB/s less 1 us. So eight GPUs use LL for 8 KiB (5.2 us) and not
+# for 32 KiB (10.4 us). Links reach 0.85 x 0.97 x 450 = 371 GB/s, and with LL half of that. Kernels
+# without LL reach 320 GiB/s. A switch adds at 0.7 x 450 GB/s: it carries 9/8 of the buffer, and other
+# pieces hide the latency of one of two hops.
+window() {
+	time_of --topology dgx-h100 --collective "$1" --gpus "$2" --set library.symmetric=true \
+		--set "case.collective_size=$3"
+}
+gib=1073741824
+near one_shot_of_a_window_sends_flags_with_the_data "$(window all_reduce 8 '8 KiB')" '4.5e-6 + 7 * 8192 / 185.5e9'
+near two_gpus_of_a_window_read_halves_twice "$(window all_reduce 2 '64 MiB')" "7.8e-6 + 67108864 / (320 * $gib)"
+near a_switch_adds_a_window_without_rounds "$(window all_reduce 8 '64 MiB')" '7.3e-6 + 67108864 * 9 / 8 / 315e9'
+near a_window_is_gathered_directly "$(window all_gather 8 '64 MiB')" "7.8e-6 + 7 / 8 * 67108864 / (320 * $gib)"
+near a_window_is_scattered_directly "$(window reduce_scatter 8 '64 MiB')" "7.8e-6 + 7 / 8 * 67108864 / (320 * $gib)"
+near windows_of_several_machines_use_the_library "$(window all_reduce 16 '64 MiB')" "$(time_of --topology dgx-h100 \
+	--collective all_reduce --gpus 16 --set 'case.collective_size=64 MiB')"
 exit $failed

@@ -466,8 +466,8 @@ static void ll128_across_machines_needs_volta_and_an_adapter_behind_the_switch_o
 }
 
 /* Each of n heads gets the largest bandwidth of NCCL's list of which n + 1 fit in 18 x 20.6 GB/s:
- * 60 GB/s for four and five GPUs, 50 for six, 40 for seven and eight. NVLink SHARP has 0.85 n times
- * that, and a ring n / (2 (n - 1)) times 360 GB/s: 204 and 240 GB/s for four GPUs, 255 and 225 for
+ * 60 GB/s for four and five GPUs, 50 for six, 40 for seven and eight. NVLink SHARP has 5/6 n times
+ * that, and a ring n / (2 (n - 1)) times 360 GB/s: 200 and 240 GB/s for four GPUs, 250 and 225 for
  * five. */
 static void nvlink_sharp_is_chosen_for_large_messages_of_five_gpus(void)
 {
@@ -475,14 +475,41 @@ static void nvlink_sharp_is_chosen_for_large_messages_of_five_gpus(void)
 	struct comm_shape shape = hopper(4), five = hopper(5), six = hopper(6), eight = hopper(8);
 	CHECK_TEXT(all_reduce(&library, &shape, 8e9).algorithm->name, "ring");
 	CHECK_TEXT(all_reduce(&library, &five, 8e9).algorithm->name, "nvls");
-	CHECK_NEAR(all_reduce(&library, &five, 8e9).predicted_s, 25e-6 + 8e9 / 255e9, 1e-9);
-	CHECK_NEAR(all_reduce(&library, &six, 8e9).predicted_s, 25e-6 + 8e9 / 255e9, 1e-9);
-	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / 272e9, 1e-9);
+	CHECK_NEAR(all_reduce(&library, &five, 8e9).predicted_s, 25e-6 + 8e9 / 250e9, 1e-9);
+	CHECK_NEAR(all_reduce(&library, &six, 8e9).predicted_s, 25e-6 + 8e9 / 250e9, 1e-9);
+	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / (800e9 / 3), 1e-9);
 	CHECK_TEXT(all_reduce(&library, &eight, 2097152).algorithm->name, "nvls");
 	CHECK_TEXT(all_reduce(&library, &eight, 1048576).algorithm->name, "ring");
 	CHECK(all_reduce(&library, &eight, 1048576).protocol == PROTOCOL_LL);
 	CHECK_TEXT(library_choose(&library, &eight, COLLECTIVE_ALL_GATHER, 8e9).algorithm->name,
 		   "all_gather");
+}
+
+/* From 2.28 on a head of n H100 has 0.85 x 2 (n - 1) / n of its bandwidth, at most 60 GB/s. The
+ * heads of five GPUs would have 81.6 GB/s and get 60, so NVLink SHARP has 300 x 5/8 = 187.5 GB/s,
+ * less than the ring's 225. Those of eight have 59.5: 476 x 8/14 = 272 GB/s. B200 have eighteen
+ * links of 50 GB/s, and heads of six and seven GPUs 90 GB/s. Until 2.27 this is 450 and 525 GB/s,
+ * more than the rings' 720 x 6/10 = 432 and 720 x 7/12 = 420. From 2.28 on it is 90 x 6 x 6/10 =
+ * 324 and 90 x 7 x 7/12 = 367.5 GB/s, less. */
+static void releases_differ_in_when_nvlink_sharp_is_chosen(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape five = hopper(5), eight = hopper(8);
+	library.nvls_model = NVLS_MODEL_2_28;
+	CHECK_TEXT(all_reduce(&library, &five, 8e9).algorithm->name, "ring");
+	CHECK_TEXT(all_reduce(&library, &eight, 8e9).algorithm->name, "nvls");
+	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / 272e9, 1e-9);
+	for (size_t gpus = 5; gpus <= 8; gpus++) {
+		struct comm_shape shape = hopper(gpus);
+		shape.generation = GENERATION_BLACKWELL;
+		shape.inside_Bps = 900e9;
+		library.nvls_model = NVLS_MODEL_2_17;
+		CHECK_TEXT(all_reduce(&library, &shape, 8e9).algorithm->name,
+			   gpus < 6 ? "ring" : "nvls");
+		library.nvls_model = NVLS_MODEL_2_28;
+		CHECK_TEXT(all_reduce(&library, &shape, 8e9).algorithm->name,
+			   gpus < 8 ? "ring" : "nvls");
+	}
 }
 
 static void nvlink_sharp_needs_hopper_three_gpus_and_one_machine(void)
@@ -545,6 +572,7 @@ static const struct test tests[] = {
 	TEST(collnet_needs_switches_that_add),
 	TEST(choice_time_has_start_and_slope),
 	TEST(nvlink_sharp_is_chosen_for_large_messages_of_five_gpus),
+	TEST(releases_differ_in_when_nvlink_sharp_is_chosen),
 	TEST(rings_of_hopper_across_machines_have_a_block_pair_for_each_adapter),
 	TEST(ll128_across_machines_needs_volta_and_an_adapter_behind_the_switch_of_a_gpu),
 	TEST(nvlink_sharp_needs_hopper_three_gpus_and_one_machine),

@@ -158,8 +158,10 @@ static void script_is_used_from_its_smallest_to_its_largest_size(void)
 	CHECK(all_reduce(&library, &one_node, 2048).algorithm != &algorithm_msccl);
 }
 
-/* Four heads have 60 GB/s each in a machine, of which NCCL's tables leave 57.7 GB/s on two machines
- * and 45.5 GB/s on more. Its model takes 5/6. Adapters of 200 GB/s for each head do not limit. */
+/* Four heads have 60 GB/s each in a machine, of which NCCL 2.28 plans 0.85 x 2 x 3/4 = 76.5 GB/s.
+ * Its tables leave 57.7 GB/s on two machines and 45.5 GB/s on three: 8/14 and 12/22 of this is the
+ * bandwidth. Adapters of 200 GB/s for each head do not limit; those of 40 GB/s have twice of it on
+ * two machines, 77.6. A hop takes 20.9 us, not 14: 25 + 2 x 20.9 = 66.8 us. */
 static void nvlink_sharp_is_slower_on_three_machines_than_on_two(void)
 {
 	for (size_t machines = 2; machines <= 3; machines++) {
@@ -169,10 +171,17 @@ static void nvlink_sharp_is_slower_on_three_machines_than_on_two(void)
 		shape.rank_count = 4 * machines;
 		shape.network_Bps = 800e9;
 		library.algorithm = "nvls_tree";
-		double difference_s = all_reduce(&library, &shape, 3e9).predicted_s -
-				      all_reduce(&library, &shape, 2e9).predicted_s;
+		library.nvls_model = NVLS_MODEL_2_28;
+		double ranks = (double)shape.rank_count;
 		double each_Bps = machines == 2 ? 57.7e9 : 45.5e9;
-		CHECK_NEAR(difference_s, 1e9 / (5.0 / 6 * each_Bps * 4), 1e-9);
+		double slope_spB = 2 * (ranks - 1) / ranks / (4 * each_Bps);
+		CHECK_NEAR(all_reduce(&library, &shape, 3e9).predicted_s, 66.8e-6 + 3e9 * slope_spB,
+			   1e-9);
+		shape.network_Bps = 160e9;
+		if (machines == 3)
+			slope_spB = 2 * (ranks - 1) / ranks / (0.97 * 160e9);
+		CHECK_NEAR(all_reduce(&library, &shape, 3e9).predicted_s, 66.8e-6 + 3e9 * slope_spB,
+			   1e-9);
 	}
 }
 
@@ -189,10 +198,11 @@ static void links_of_hopper_reach_a_little_less(void)
 
 /* Four machines of eight H100 with eight adapters of 50 GB/s, of which 48.5 are used. NCCL 2.18
  * gives an NVLS tree over more than two machines half of them for each of eight heads, and takes
- * 5/6: 161.7 GB/s after 25 + 4 x 14 = 81 us. A ring has 388 x 32/62 = 200.3 GB/s after 1.4 x (8.4 +
- * 54 x 3.4 + 8 x 14) = 426 us. Both are equal at 345 us / (1/161.7 - 1/200.3) = 289 MB, so rings
- * follow from there on. Their two blocks for each adapter carry the 48 GB/s that NCCL's search
- * gives to a ring, and are not limited by the constant of trees, 38.7 GB/s. */
+ * 5/6: 161.7 GB/s after 25 + 4 x 14 = 81 us. A ring has the 360 GB/s of the links inside x 32/62 =
+ * 185.8 GB/s after 1.4 x (8.4 + 54 x 3.4 + 8 x 14) = 426 us. Both are equal at 345 us / (1/161.7 -
+ * 1/185.8) = 430 MB, so rings follow from there on. Their two blocks for each adapter carry the 48
+ * GB/s that NCCL's search gives to a ring, and are not limited by the constant of trees, 38.7 GB/s.
+ * NCCL 2.28 gives the tree 8 x 45.5 x 32/62 = 187.9 GB/s, so it always takes the tree. */
 static void rings_of_hopper_carry_the_bandwidth_that_the_search_plans(void)
 {
 	struct library_params library = defaults();
@@ -205,6 +215,8 @@ static void rings_of_hopper_carry_the_bandwidth_that_the_search_plans(void)
 	struct collective_choice choice = all_reduce(&library, &shape, 440e6);
 	CHECK_TEXT(choice.algorithm->name, "ring");
 	CHECK(choice.protocol == PROTOCOL_SIMPLE && choice.block_count == 16);
+	library.nvls_model = NVLS_MODEL_2_28;
+	CHECK_TEXT(all_reduce(&library, &shape, 16e9).algorithm->name, "nvls_tree");
 	CHECK_NEAR(choice.channel_cap_Bps[HOP_NET] * (double)choice.channel_count, 8 * 48e9, 1e-9);
 	library.algorithm = "double_tree";
 	library.protocol = CHOOSE_SIMPLE;

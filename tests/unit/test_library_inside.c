@@ -121,6 +121,36 @@ static void one_shot_divides_the_kernels_bandwidth_among_the_peers(void)
 	CHECK_NEAR(all_reduce(&library, &shape, 1e6).start_s, 9e-6, 1e-12);
 }
 
+/* NCCL's model of eight H100: 32 KiB take 4.5 + 9 x 8 x 32 KiB / 320 GiB/s - 1 = 10.4 us with LL,
+ * and 7.8 us through the switch; 16 KiB 6.9 us with LL. B200 have 11 and 19.5 us, and 600 GiB/s: 64
+ * KiB 17.3 us. Windows need all pairs of one machine's GPUs on NVLink. Without NVLink SHARP, or
+ * with two GPUs, each GPU reads the parts of others. */
+static void windows_take_low_latency_until_its_bytes_cost_more(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape eight = hopper(8), two = hopper(2);
+	eight.peer_access = two.peer_access = true;
+	CHECK(all_reduce(&library, &eight, 16384).algorithm->cost != COST_SHOTS);
+	library.symmetric = true;
+	CHECK_TEXT(all_reduce(&library, &eight, 16384).algorithm->name, "one_shot");
+	CHECK(all_reduce(&library, &eight, 16384).protocol == PROTOCOL_LL);
+	CHECK_TEXT(all_reduce(&library, &eight, 32768).algorithm->name, "nvls");
+	CHECK_TEXT(all_reduce(&library, &two, 1e6).algorithm->name, "two_shot");
+	CHECK_TEXT(library_choose(&library, &two, COLLECTIVE_REDUCE_SCATTER, 1e6).algorithm->name,
+		   "direct_reduce_scatter");
+	CHECK_NEAR(all_reduce(&library, &eight, 1e9).predicted_s,
+		   7.8e-6 + 1.125e9 / (480 * 1073741824.0) - 1e-6, 1e-9);
+	eight.generation = GENERATION_BLACKWELL;
+	CHECK_TEXT(all_reduce(&library, &eight, 65536).algorithm->name, "one_shot");
+	eight.generation = GENERATION_HOPPER;
+	library.nvls = false;
+	CHECK_TEXT(all_reduce(&library, &eight, 32768).algorithm->name, "two_shot");
+	eight.peer_access = false;
+	CHECK(all_reduce(&library, &eight, 32768).algorithm->cost != COST_SHOTS);
+	library.algorithm = "double_tree";
+	CHECK_TEXT(all_reduce(&library, &two, 1e6).algorithm->name, "double_tree");
+}
+
 /* The constants change the time and not the choice: a start of 6.6 us and hops of 0.6 us, of which
  * 0.5 us are the wire's. Between machines a tree starts in 6.8 us, and its one channel adds 1.6 us
  * for the proxy. Sockets add nothing. */
@@ -174,6 +204,7 @@ static const struct test tests[] = {
 	TEST(tokens_cross_the_network_once_for_each_machine),
 	TEST(custom_all_reduce_needs_access_to_all_peers),
 	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),
+	TEST(windows_take_low_latency_until_its_bytes_cost_more),
 	TEST(constants_of_a_generation_scale_times_on_one_machine_and_on_two),
 	TEST(all_to_all_pays_for_each_peer),
 };
