@@ -106,7 +106,8 @@ const struct efficiency_params *scenario_at_slowest(struct arena *arena,
 /* Returns "fp32, fp16 and bf16". */
 static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 {
-	static const enum number_type types[] = {NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8};
+	static const enum number_type types[] = {NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8,
+						 NUMBER_FP4};
 	const char *text = number_type_name(NUMBER_FP32);
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (gpu_has(gpu, types[i]))
@@ -126,17 +127,16 @@ static struct origin precision_origin(struct reader *c)
  * layers of repeated blocks do (docs/models/kernels.md). */
 static void check_fp8(struct reader *c, const struct network *network)
 {
-	if (stack_needed_type(c->stack) != NUMBER_FP8 || !network)
+	if (c->stack->precision < PRECISION_FP8 || !network)
 		return;
 	for (size_t i = 0; i < network->layer_count; i++)
 		if (network->layers[i].op == LAYER_LINEAR && network->layers[i].block > 0)
 			return;
-	diag_error(
-		c->diag, precision_origin(c),
-		"stack '%s' computes in fp8, but network '%s' has no linear layers in repeated "
-		"blocks, and only those have FP8 kernels (write stack.precision=fp16 or bf16, or "
-		"another case.stack)",
-		c->params->stack, network->name);
+	diag_error(c->diag, precision_origin(c),
+		   "stack '%s' computes in %s, but network '%s' has no linear layers in repeated "
+		   "blocks, and only those are quantised (write stack.precision=fp16 or bf16, or "
+		   "another case.stack)",
+		   c->params->stack, number_type_name(stack_needed_type(c->stack)), network->name);
 }
 
 /* Reports an error if the stack computes in numbers that the GPU does not have. */

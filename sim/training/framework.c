@@ -11,7 +11,8 @@ const struct registry framework_registry = REGISTRY("framework", "frameworks", f
 static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
 static const char *const result_names[] = {"none", "outputs", "class", NULL};
-static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
+static const char *const precision_names[] = {"fp32",  "fp16",  "bf16", "fp8",
+					      "mxfp8", "nvfp4", NULL};
 static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
 static const char *const layout_names[] = {"nhwc", "nchw", NULL};
 static const char *const fusion_names[] = {"none",      "norm",    "layer", "all",
@@ -135,8 +136,9 @@ static const struct param_row stack_rows[] = {
 	COST_ASSUMED(struct stack_params, workspace_B, QUANTITY_BYTES, 0, 1e12, "128 MiB",
 		     "GPU memory of the cuDNN workspace and of the CUDA context", "assumption"),
 	PARAM_CHOICE(struct stack_params, precision, precision_names, "fp32",
-		     "number type of products and activations: fp32, fp16, bf16, or fp8 for matrix "
-		     "products with activations in bf16"),
+		     "number type of products and activations: fp32, fp16, bf16, or, for matrix "
+		     "products with activations in bf16, fp8 (a scale for each tensor), mxfp8 (for "
+		     "32 elements) or nvfp4 (for 16)"),
 	PARAM_CHOICE(struct stack_params, tf32, tf32_names, "none",
 		     "fp32 products that use TF32 where the GPU has it: none, convolutions, all",
 		     "PyTorch's notes on CUDA semantics: convolutions by default since 1.7, other "
@@ -211,6 +213,16 @@ static const struct param_row stack_rows[] = {
 		     "backward and each kernel of the optimiser before it issues on",
 		     "frameworks issue ahead of the GPU; MXNet's engine waits unless "
 		     "MXNET_ASYNC_GPU_ENGINE is set"),
+	COST_ASSUMED(struct stack_params, expert_call_s, QUANTITY_TIME, 0, 1e-2, "0 us",
+		     "host work of a product or conversion of each further expert of a GPU, if the "
+		     "library launches them one by one; 0 means that one kernel has all experts",
+		     "engines have one kernel for all experts; the stacks of Transformer Engine, "
+		     "whose GroupedLinear loops over experts, state an assumption"),
+	PARAM_BOOL(struct stack_params, experts_wait, "false",
+		   "whether the host waits in each forward pass of experts until it knows how many "
+		   "rows each one gets; a CUDA graph never waits",
+		   "engines launch kernels that read the numbers on the GPU; Megatron-Core waits "
+		   "(token_dispatcher.py) unless experts have a fixed capacity"),
 	PARAM_BOOL(
 		struct stack_params, cuda_graph, "false",
 		"whether one CUDA graph holds forward and backward, so that the host launches once",
@@ -233,12 +245,20 @@ double stack_element_B(const struct stack_params *stack)
 	return stack->precision == PRECISION_FP32 ? 4 : 2;
 }
 
+double stack_factor_B(const struct stack_params *stack)
+{
+	return stack->precision == PRECISION_FP8     ? 1
+	       : stack->precision == PRECISION_MXFP8 ? 1 + 1.0 / 32
+	       : stack->precision == PRECISION_NVFP4 ? 0.5 + 1.0 / 16
+						     : stack_element_B(stack);
+}
+
 enum number_type stack_needed_type(const struct stack_params *stack)
 {
-	static const enum number_type types[] = {[PRECISION_FP32] = NUMBER_FP32,
-						 [PRECISION_FP16] = NUMBER_FP16,
-						 [PRECISION_BF16] = NUMBER_BF16,
-						 [PRECISION_FP8] = NUMBER_FP8};
+	static const enum number_type types[] = {
+		[PRECISION_FP32] = NUMBER_FP32, [PRECISION_FP16] = NUMBER_FP16,
+		[PRECISION_BF16] = NUMBER_BF16, [PRECISION_FP8] = NUMBER_FP8,
+		[PRECISION_MXFP8] = NUMBER_FP8, [PRECISION_NVFP4] = NUMBER_FP4};
 	return types[stack->precision];
 }
 
@@ -252,7 +272,10 @@ enum number_type stack_product_type(const struct stack_params *stack, const stru
 	case PRECISION_BF16:
 		return NUMBER_BF16;
 	case PRECISION_FP8: /* Transformer Engine has no convolutions */
+	case PRECISION_MXFP8:
 		return convolution ? NUMBER_BF16 : NUMBER_FP8;
+	case PRECISION_NVFP4:
+		return convolution ? NUMBER_BF16 : NUMBER_FP4;
 	default:
 		return tf32 && gpu && gpu->tf32_flops > 0 ? NUMBER_TF32 : NUMBER_FP32;
 	}

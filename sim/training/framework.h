@@ -40,11 +40,19 @@ struct stack_params {
 		fp16_gradients;
 	double update_tensors_count, library_ratio;
 	bool foreach_optimiser, lamb, master_weights, separate_bias, lars;
-	double engine_wait_s;
-	bool cuda_graph;
+	double engine_wait_s, expert_call_s;
+	bool experts_wait, cuda_graph;
 	double norm_gpus_count, norm_exchange_s, xla_clusters_count;
 };
-enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };
+/* From PRECISION_FP8 on, factors of products in blocks are quantised; other values are bf16. */
+enum stack_precision {
+	PRECISION_FP32,
+	PRECISION_FP16,
+	PRECISION_BF16,
+	PRECISION_FP8,
+	PRECISION_MXFP8,
+	PRECISION_NVFP4
+};
 /* Order of an image's elements: channels behind or before the pixels. */
 enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* The products that use TF32 in place of fp32. */
@@ -73,6 +81,9 @@ enum l2_loss {
 extern const struct param_table stack_table;
 /* Returns the bytes of an element of an activation. */
 double stack_element_B(const struct stack_params *stack);
+/* Returns the bytes of an element of a product's factor with its part of the scales: a byte for 32
+ * elements in MXFP8, and for 16 in NVFP4 (OCP Microscaling Formats 1.0; Transformer Engine). */
+double stack_factor_B(const struct stack_params *stack);
 /* Returns the number type that the stack needs: its precision. TF32 is not needed, because fp32
  * products do without it. */
 enum number_type stack_needed_type(const struct stack_params *stack);

@@ -155,7 +155,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	if (!gradients_before(issuer, op))
 		return;
 	const struct stack_params *stack = issuer->stack;
-	double work_s = operator_s(stack, op);
+	double work_s = operator_s(stack, op) + op->host_s;
 	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
 			    op->wait_s / fmax(1, op->kernels);
 	bool graph = stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE;
@@ -191,6 +191,8 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 			launch->by_library = launch->product = false;
 		}
 	}
+	if (op->result_B > 0 && !graph)
+		issue_waiting_copy(issuer, CALL_MEMCPY_D2H_ASYNC, op->result_B, op->name);
 	gradients_behind(issuer, op);
 }
 

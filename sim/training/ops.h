@@ -49,6 +49,8 @@ struct op {
 	uint32_t kernels;        /* number of launches */
 	struct kernel_work work; /* work of each kernel */
 	double wait_s;           /* time in which its kernel waits for other GPUs */
+	double host_s;           /* host work besides that of the operator */
+	double result_B;         /* copied to the host, which waits for it; 0: nothing is */
 	double output_B;         /* set only for elementwise ops and products */
 	const uint32_t *inputs;  /* ops that must be issued before this op */
 	uint32_t input_count;

@@ -5,7 +5,7 @@
 struct linear_part {                   /* of a linear layer */
 	struct kernel_product product; /* rows x out features x in features, for each matrix */
 	double in_count, out_count, weight_count;
-	double factor_B; /* size of an element of a factor: 1 in FP8 */
+	double factor_B; /* size of an element of a factor */
 	const char *suffix;
 };
 
@@ -17,6 +17,12 @@ static size_t parts_of(const struct builder *b, const struct layer *layer)
 	bool one = fusion == FUSION_LAYER ||
 		   (fusion == FUSION_SESSION && layer[1].op == LAYER_ATTENTION);
 	return one ? 1 : layer->part_count;
+}
+
+/* Returns true if kernels quantise the factors of the layer's products. */
+static bool quantises(const struct builder *b)
+{
+	return b->stack->precision >= PRECISION_FP8 && tokens_product_type(b) != NUMBER_BF16;
 }
 
 static struct linear_part part_of(const struct builder *b, const struct layer *layer, size_t i)
@@ -36,19 +42,38 @@ static struct linear_part part_of(const struct builder *b, const struct layer *l
 				    .out_count = rows * out,
 				    .weight_count = matrices * in * out,
 				    .factor_B =
-					    tokens_product_type(b) == NUMBER_FP8 ? 1 : b->element_B,
+					    quantises(b) ? stack_factor_B(b->stack) : b->element_B,
 				    .suffix = suffixes[i]};
 }
 
-/* Adds the kernel that converts a factor to FP8 and transposes it for the product of the weights'
- * gradients (Transformer Engine, cast_transpose). A norm or GELU writes FP8 itself. Then only the
- * transposition remains, and the norm writes less. */
-static uint32_t convert(struct builder *b, const char *what, double elements, bool written,
-			uint32_t input)
+/* Notes that the op treats that many experts. A library that launches kernels for each of them
+ * needs host work for each one behind the first. */
+static void of_experts(struct builder *b, uint32_t op, double count)
 {
-	if (tokens_product_type(b) != NUMBER_FP8)
+	b->ops.items[op].host_s = b->stack->expert_call_s * (count - 1);
+	b->ops.items[op].work.grouped = builder_layer(b)->experts > 0;
+}
+
+/* Adds the kernels that quantise a factor in both orders, because the product of the weights'
+ * gradients reads its transpose. A norm or GELU writes FP8 itself; then one order remains, and the
+ * norm writes less. It writes both orders of MXFP8, so only their scales are left to reorder for
+ * the product. NVFP4 first needs the largest value of the tensor (Transformer Engine:
+ * cast_transpose, quantize_mxfp8, swizzle, nvfp4_transpose). */
+static uint32_t convert(struct builder *b, const char *what, const struct linear_part *part,
+			double elements, bool written, uint32_t input)
+{
+	double e_B = b->element_B, factors_B = 2 * part->factor_B, moved_B;
+	if (!quantises(b))
 		return input;
-	return builder_op(b, what, 1, elements * (written ? 1 : b->element_B + 2), input);
+	if (b->stack->precision == PRECISION_NVFP4)
+		moved_B = 2 * e_B + factors_B;
+	else if (b->stack->precision == PRECISION_MXFP8)
+		moved_B = (written ? 0 : e_B + factors_B) + 4.0 / 32;
+	else
+		moved_B = written ? 1 : e_B + factors_B;
+	input = builder_op(b, what, 1, elements * moved_B, input);
+	of_experts(b, input, part->product.count);
+	return input;
 }
 
 static bool has_bias(const struct layer *layer)
@@ -60,7 +85,8 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 {
 	enum layer_op from = b->network->layers[layer->inputs[0]].op;
 	bool written = from == LAYER_LAYER_NORM || from == LAYER_RMS_NORM || from == LAYER_GELU;
-	input = convert(b, ".convert", part_of(b, layer, 0).in_count, written, input);
+	struct linear_part first = part_of(b, layer, 0);
+	input = convert(b, ".convert", &first, first.in_count, written, input);
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct linear_part part = part_of(b, layer, i);
 		builder_cast(b, ".cast", part.weight_count, NONE);
@@ -73,7 +99,7 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 					       part.out_count * b->element_B,
 				       input);
 		tokens_align(b, input, part.product.n, part.product.k);
-		b->ops.items[input].work.grouped = layer->experts > 0;
+		of_experts(b, input, part.product.count);
 		b->ops.items[input].epilogue = has_bias(layer) && !b->stack->separate_bias;
 		if (b->stack->separate_bias && has_bias(layer))
 			input = tokens_elementwise(b,
@@ -98,7 +124,7 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 					       part->weight_count * sum_B,
 				       gradient);
 	tokens_align(b, last, p.n, p.k);
-	b->ops.items[last].work.grouped = layer->experts > 0;
+	of_experts(b, last, p.count);
 	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
@@ -118,7 +144,7 @@ void linear_backward(struct builder *b)
 		struct linear_part part = part_of(b, layer, i);
 		struct kernel_product p = part.product;
 		size_t from;
-		gradient = convert(b, ".grad_convert", part.out_count, false, gradient);
+		gradient = convert(b, ".grad_convert", &part, part.out_count, false, gradient);
 		from = b->ops.count;
 		if (!layer->frozen)
 			last = weight_gradients(b, layer, &part, bias, gradient);
@@ -131,7 +157,7 @@ void linear_backward(struct builder *b)
 					       part.in_count * b->element_B,
 				       gradient);
 		tokens_align(b, data, p.n, p.k);
-		b->ops.items[data].work.grouped = layer->experts > 0;
+		of_experts(b, data, p.count);
 		if (b->wide[layer->inputs[0]])
 			data = builder_change(b, ".grad_up", part.in_count / b->batch, data);
 		builder_receive(b, layer->inputs[0], data);

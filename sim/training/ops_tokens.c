@@ -115,7 +115,7 @@ enum number_type tokens_product_type(const struct builder *b)
 	const struct layer *layer = builder_layer(b);
 	enum number_type type = stack_product_type(b->stack, b->gpu, false);
 	bool linear = layer->block > 0 && layer->op == LAYER_LINEAR && layer[1].op != LAYER_ROUTE;
-	return type == NUMBER_FP8 && !linear ? NUMBER_BF16 : type;
+	return (type == NUMBER_FP8 || type == NUMBER_FP4) && !linear ? NUMBER_BF16 : type;
 }
 
 uint32_t tokens_product(struct builder *b, const char *what, struct kernel_product product,
@@ -416,11 +416,22 @@ static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 	builder_receive(b, layer->inputs[0], data);
 }
 
+/* Adds the kernel that orders the rows of other GPUs by expert, or back (Megatron-Core,
+ * token_dispatcher.py, sort_chunks_by_idxs), if the GPU has `experts` of several, but not all. */
+static uint32_t sort_rows(struct builder *b, const char *what, size_t experts, double rows_B,
+			  uint32_t input)
+{
+	size_t route = builder_layer(b)->inputs[1];
+	bool sorts = experts > 1 && experts < b->network->layers[route].experts;
+	return sorts && !b->stack->forward_only ? builder_op(b, what, 1, 2 * rows_B, input) : input;
+}
+
 static void combine_backward(struct builder *b)
 {
-	const struct layer *layer = builder_layer(b);
-	double rows_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
+	const struct layer *layer = builder_layer(b), *from = &b->network->layers[layer->inputs[0]];
+	double rows_B = builder_B(b, from->output_count);
 	uint32_t rows = builder_op(b, ".grad_gather", 1, 2 * rows_B, b->gradient[b->layer]);
+	rows = sort_rows(b, ".grad_sort", from->experts, rows_B, rows);
 	builder_receive(b, layer->inputs[0],
 			tokens_elementwise(b, ".grad", 1, rows_B, rows_B, rows));
 	builder_receive(b, layer->inputs[1], builder_op(b, ".grad_weight", 2, 3 * rows_B, rows));
@@ -435,8 +446,10 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
 	case LAYER_SELECT:
-	case LAYER_DISPATCH:
 		return builder_op(b, "", 1, 2 * out_B, input);
+	case LAYER_DISPATCH:
+		input = builder_op(b, "", 1, 2 * out_B, input);
+		return sort_rows(b, ".sort", layer->experts, out_B, input);
 	case LAYER_POSITIONS:
 		return tokens_elementwise(b, "", 1, in_B + layer->tensors[0] * b->weight_B, out_B,
 					  input);
@@ -461,8 +474,14 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 		return add_chain(b, &gate, layer->output_count, 1, input, NULL);
 	case LAYER_ROUTE:
 		input = tokens_elementwise(b, ".softmax", 1, in_B, in_B, input);
-		return builder_op(b, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
+		input = builder_op(b, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
+		if (b->stack->experts_wait) /* the number of rows of each expert, as int64 */
+			b->ops.items[input].result_B = 8 * (double)layer->experts;
+		return input;
 	case LAYER_COMBINE:
+		input = sort_rows(b, ".sort", b->network->layers[layer->inputs[0]].experts,
+				  builder_B(b, b->network->layers[layer->inputs[0]].output_count),
+				  input);
 		input = add_chain(b, &combine, layer->output_count * (double)layer->expert_top, 1,
 				  input, NULL);
 		return builder_op(b, "", 1, in_B + out_B, input);
@@ -496,6 +515,8 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 	switch (layer->op) {
 	case LAYER_SELECT:
 	case LAYER_DISPATCH:
+		if (layer->op == LAYER_DISPATCH)
+			gradient = sort_rows(b, ".grad_sort", layer->experts, out_B, gradient);
 		gradient = tokens_elementwise(b, ".grad_fill", 1, 0, in_B, gradient);
 		return builder_op(b, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_ROTARY:

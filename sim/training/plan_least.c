@@ -39,8 +39,7 @@ static struct layer_least *layers_least(struct arena *arena, const struct plan_s
 		else if (op->pass == PASS_BACKWARD)
 			*(op->weights ? &layer->weights_s : &layer->backward_s) += time_s;
 	}
-	bool fp8 = step->stack->precision == PRECISION_FP8;
-	double element_B = fp8 ? 1 : stack_element_B(step->stack);
+	double element_B = stack_factor_B(step->stack);
 	for (size_t i = 0; i < shard->exchange_count; i++)
 		add_exchange(step->plan, &shard->exchanges[i], element_B, link_Bps,
 			     &layers[shard->exchanges[i].layer]);

@@ -7,11 +7,6 @@ static const double fp32_B = 4, statistic_B = 4;
 /* Units of FSDP whose parameters are gathered at the same time (PyTorch, limit_all_gathers). */
 enum { GATHERED_UNITS = 2 };
 
-/* FP8 tensors: one byte of an element. Transformer Engine keeps each product's input only as the
- * transpose that the gradients of the weights need, and two copies of the weights: one for the
- * forward pass, and its transpose for the gradient of the input (pytorch/module/linear.py). */
-static const double fp8_B = 1, fp8_weight_B = 2;
-
 struct stage_sum { /* of the layers of a stage */
 	double parameters_count, expert_parameters_count, frozen_count;
 	double product_count;        /* parameters that are factors of a product in FP8 */
@@ -21,9 +16,12 @@ struct stage_sum { /* of the layers of a stage */
 	double unit_count;           /* parameters of the largest block */
 };
 
+/* Returns true if factors are quantised. Transformer Engine keeps each product's input only as the
+ * transpose that the gradients of the weights need, and two copies of the weights: one for the
+ * forward pass, and its transpose for the gradient of the input (pytorch/module/linear.py). */
 static bool is_fp8(const struct stack_params *stack)
 {
-	return stack->precision == PRECISION_FP8;
+	return stack->precision >= PRECISION_FP8;
 }
 
 /* Returns the bytes of activations that the layer keeps for each sample, without those of
@@ -38,7 +36,7 @@ static double sample_B(const struct stack_params *stack, const struct layer *lay
 		return all_B;
 	/* fused attention also needs its own output */
 	bool twice = layer->other_keeps || layer->op == LAYER_ATTENTION;
-	return all_B + layer->output_count * (fp8_B - (twice ? 0 : element_B));
+	return all_B + layer->output_count * (stack_factor_B(stack) - (twice ? 0 : element_B));
 }
 
 static double kept_B(const struct training_plan *plan, const struct stack_params *stack,
@@ -144,10 +142,10 @@ static double state_B(const struct training_plan *plan, const struct stack_param
 static double fp8_weights_B(const struct training_plan *plan, const struct stack_params *stack,
 			    const struct stage_sum *sum)
 {
-	bool only =
-		plan->params->parameter_element_B > 0 && plan->params->parameter_element_B <= fp8_B;
-	double frozen_B = fp8_weight_B - (only ? fp8_B : 0);
-	double trained_B = fp8_weight_B - (only ? stack_element_B(stack) : 0);
+	double factor_B = stack_factor_B(stack), given_B = plan->params->parameter_element_B;
+	bool only = given_B > 0 && given_B <= factor_B;
+	double frozen_B = 2 * factor_B - (only ? factor_B : 0);
+	double trained_B = 2 * factor_B - (only ? stack_element_B(stack) : 0);
 	if (!is_fp8(stack) || plan->params->sharding == SHARDING_PARAMETERS)
 		return 0;
 	return sum->product_count * trained_B + sum->frozen_product_count * frozen_B;

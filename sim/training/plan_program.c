@@ -95,9 +95,9 @@ static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum
 static double exchange_element_B(const struct writer *w, const struct shard_exchange *exchange)
 {
 	const struct layer *layer = &w->plan->shard->network->layers[exchange->layer];
-	return w->step->stack->precision == PRECISION_FP8 && exchange->group == SHARD_TENSOR &&
-			       exchange->collective == COLLECTIVE_ALL_GATHER && layer->block > 0
-		       ? 1
+	return exchange->group == SHARD_TENSOR && exchange->collective == COLLECTIVE_ALL_GATHER &&
+			       layer->block > 0
+		       ? stack_factor_B(w->step->stack)
 		       : stack_element_B(w->step->stack);
 }
 

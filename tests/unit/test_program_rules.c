@@ -5,6 +5,7 @@
 #include "sim/base/diag.h"
 #include "sim/engine/engine.h"
 #include "sim/training/exchange_parts.h"
+#include "sim/training/issue.h"
 #include "sim/training/ops.h"
 #include "sim/training/gradients.h"
 #include "sim/training/gradients.h"
@@ -60,14 +61,16 @@ static void precision_sets_the_number_type_of_products(void)
 	static const struct {
 		int precision, tf32;
 		enum number_type convolution, other;
-		double element_B;
+		double element_B, factor_B;
 	} rows[] = {
-		{PRECISION_FP32, TF32_NONE, NUMBER_FP32, NUMBER_FP32, 4},
-		{PRECISION_FP32, TF32_CONVOLUTIONS, NUMBER_TF32, NUMBER_FP32, 4},
-		{PRECISION_FP32, TF32_ALL, NUMBER_TF32, NUMBER_TF32, 4},
-		{PRECISION_FP16, TF32_ALL, NUMBER_FP16, NUMBER_FP16, 2},
-		{PRECISION_BF16, TF32_NONE, NUMBER_BF16, NUMBER_BF16, 2},
-		{PRECISION_FP8, TF32_NONE, NUMBER_BF16, NUMBER_FP8, 2},
+		{PRECISION_FP32, TF32_NONE, NUMBER_FP32, NUMBER_FP32, 4, 4},
+		{PRECISION_FP32, TF32_CONVOLUTIONS, NUMBER_TF32, NUMBER_FP32, 4, 4},
+		{PRECISION_FP32, TF32_ALL, NUMBER_TF32, NUMBER_TF32, 4, 4},
+		{PRECISION_FP16, TF32_ALL, NUMBER_FP16, NUMBER_FP16, 2, 2},
+		{PRECISION_BF16, TF32_NONE, NUMBER_BF16, NUMBER_BF16, 2, 2},
+		{PRECISION_FP8, TF32_NONE, NUMBER_BF16, NUMBER_FP8, 2, 1},
+		{PRECISION_MXFP8, TF32_NONE, NUMBER_BF16, NUMBER_FP8, 2, 33 / 32.0},
+		{PRECISION_NVFP4, TF32_NONE, NUMBER_BF16, NUMBER_FP4, 2, 9 / 16.0},
 	};
 	static const struct gpu_params older = {.fp32_flops = 1e13};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -76,6 +79,7 @@ static void precision_sets_the_number_type_of_products(void)
 		CHECK(stack_product_type(&stack, &gpu, true) == rows[i].convolution);
 		CHECK(stack_product_type(&stack, &gpu, false) == rows[i].other);
 		CHECK(stack_element_B(&stack) == rows[i].element_B);
+		CHECK(stack_factor_B(&stack) == rows[i].factor_B);
 		if (rows[i].precision == PRECISION_FP32)
 			CHECK(stack_product_type(&stack, &older, true) == NUMBER_FP32);
 	}
@@ -370,7 +374,35 @@ static void a_forward_pass_has_no_gradients_and_less_memory(void)
 		   4 * 2 * 64 * 112 * 112.0, 1e-9);
 }
 
+/* The wait is a copy to the host and a call that waits for it. A CUDA graph cannot wait. */
+static void host_waits_for_the_rows_of_experts_outside_of_graphs(void)
+{
+	struct stack_params stack = {.experts_wait = true};
+	struct op op = {.name = "route",
+			.pass = PASS_FORWARD,
+			.kernels = 1,
+			.host_s = 5e-6,
+			.result_B = 1024,
+			.update_of = NO_TENSOR};
+	struct issuer issuer = {
+		.arena = arena, .stack = &stack, .gpu = &gpu, .efficiency = &efficiency};
+
+	issue_op(&issuer, &op, 0);
+	CHECK(issuer.items.count == 4);
+	CHECK(issuer.items.items[0].kind == ITEM_THINK);
+	CHECK_NEAR(issuer.items.items[0].work_s, 5e-6, 1e-12);
+	CHECK(issuer.items.items[1].call.kind == CALL_LAUNCH);
+	CHECK(issuer.items.items[2].call.kind == CALL_MEMCPY_D2H_ASYNC);
+	CHECK_NEAR(issuer.items.items[2].call.payload_B, 1024, 0);
+	CHECK(issuer.items.items[3].call.kind == CALL_STREAM_SYNCHRONIZE);
+	stack.cuda_graph = true;
+	issuer.items.count = 0;
+	issue_op(&issuer, &op, 0);
+	CHECK(issuer.items.count == 2);
+}
+
 static const struct test tests[] = {
+	TEST(host_waits_for_the_rows_of_experts_outside_of_graphs),
 	TEST(a_forward_pass_has_no_gradients_and_less_memory),
 	TEST(updates_of_a_bundle_wait_for_it_once),
 	TEST(precision_sets_the_number_type_of_products),
