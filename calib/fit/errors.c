@@ -8,8 +8,7 @@ struct measurement {
 	const char *table; /* name of the file that contains the row */
 	double measured;
 	enum case_kind kind;
-	double squares; /* sum of the squared residuals of its rows */
-	double weight;  /* sum of the squares of the shares on which the error acts (step 3) */
+	struct error_row sum; /* sums over its rows */
 	size_t row_count;
 	double leverage;
 };
@@ -67,35 +66,45 @@ double fit_error_of_share(const struct dataset_row *row, double predicted, doubl
 	return share < 1 && longer > 1 ? log1p((longer - 1) / share) : log(longer) / share;
 }
 
-static double point_of(struct collecting *c, const struct dataset_row *row)
+struct error_row fit_error_row(const struct dataset_row *row, double predicted,
+			       const struct error_part parts[CASE_PART_COUNT])
 {
-	struct arena *scratch = arena_new();
-	struct diag *diag = diag_new(scratch);
-	double value =
-		dataset_point(scratch, diag, row, c->data_root, NULL, 0, c->seed, NULL, c->broken);
-	take_errors(c, diag);
-	arena_free(scratch);
-	return value;
+	struct error_row error = {.weight = 1};
+	bool ratio = row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP;
+	double whole = 1; /* share of the time on which the error acts, as it is linearised */
+	for (enum mechanism m = 0; m < MECHANISM_COUNT; m++)
+		for (enum case_part i = 0; i < CASE_PART_COUNT; i++)
+			if (strcmp(parts[i].mechanism, mechanism_path(m)) == 0 &&
+			    !(ratio && m == MECHANISM_LOCAL))
+				error.shares[m] = parts[i].share;
+	if (error.shares[MECHANISM_FORWARDED] > 0)
+		whole = fmin(error.shares[MECHANISM_FORWARDED], 1);
+	error.square = pow(whole * fit_error_of_share(row, predicted, whole), 2);
+	return error;
 }
 
 static void add_row(struct collecting *c, const struct dataset_row *row)
 {
+	struct arena *scratch = arena_new();
+	struct diag *diag = diag_new(scratch);
+	const struct predict_options options = {.seed = c->seed, .draws_count = 1, .jobs = 1};
+	struct row_outcome outcome;
 	enum case_kind kind;
-	if (!kind_of(c, row, &kind))
-		return;
-	double value = point_of(c, row), share = 1;
-	if (!isfinite(value) || !(value > 0))
-		return; /* a verdict has no residual */
-	if (kind == CASE_FORWARDED) {
-		struct dataset_row ratio = *row;
-		ratio.measure = MEASURE_RATIO;
-		ratio.relative = false;
-		share = fmin(fabs(1 - point_of(c, &ratio)), 1);
+	bool done = dataset_predict_row(scratch, diag, row, c->data_root, NULL, &options, c->broken,
+					&outcome);
+	take_errors(c, diag);
+	/* a verdict has no residual */
+	if (done && isfinite(outcome.error) && outcome.predicted.value > 0 &&
+	    kind_of(c, row, &kind)) {
+		struct measurement *m = measurement_of(c, row, kind);
+		const struct error_row error =
+			fit_error_row(row, outcome.predicted.value, outcome.prediction->errors);
+		m->sum.square += error.square;
+		for (size_t k = 0; k < MECHANISM_COUNT; k++)
+			m->sum.shares[k] += error.shares[k];
+		m->row_count++;
 	}
-	struct measurement *measurement = measurement_of(c, row, kind);
-	measurement->squares += pow(share * fit_error_of_share(row, value, share), 2);
-	measurement->weight += share * share;
-	measurement->row_count++;
+	arena_free(scratch);
 }
 
 static void add_datasets(struct collecting *c)
@@ -123,31 +132,32 @@ static void add_leverages(struct collecting *c, const struct fit_stage_result *s
 	}
 }
 
-static void sum_up(const struct collecting *c, struct model_errors *errors)
+static void sum_up(struct collecting *c, struct model_errors *errors)
 {
-	double squares[CASE_KIND_COUNT] = {0}, all = 0, spare = 0;
+	struct error_row *rows = ARENA_ARRAY(c->arena, c->all.count + 1, struct error_row);
+	size_t count = 0;
+	double squares = 0, spare = 0;
 	for (size_t i = 0; i < c->all.count; i++) {
 		const struct measurement *m = &c->all.items[i];
-		double left = 1 - m->leverage;
+		double left = 1 - m->leverage, n = (double)m->row_count;
 		if (left < SPARE_LEAST || m->row_count == 0)
 			continue;
-		errors->kinds[m->kind].measurement_count++;
-		errors->kinds[m->kind].spare_count += left * m->weight / (double)m->row_count;
-		squares[m->kind] += m->squares / (double)m->row_count / left;
-	}
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
-		if (k == CASE_FORWARDED)
+		struct error_row *row = &rows[count++];
+		*row = (struct error_row){.square = m->sum.square / n / pow(left, 2),
+					  .weight = left};
+		for (size_t k = 0; k < MECHANISM_COUNT; k++) {
+			row->shares[k] = m->sum.shares[k] / n;
+			errors->rows_count[k] += row->shares[k] > 0;
+		}
+		if (m->kind == CASE_FORWARDED)
 			continue; /* its error is that of a part of the time */
-		all += squares[k];
-		spare += errors->kinds[k].spare_count;
+		squares += left * row->square;
+		spare += left;
 	}
-	double common = spare > 0 ? all / spare : 0;
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
-		struct kind_error *kind = &errors->kinds[k];
-		kind->freedom_count = kind->spare_count + COMMON_ROWS;
-		kind->own_ratio = sqrt(squares[k] / kind->spare_count);
-		kind->error_ratio = sqrt((squares[k] + COMMON_ROWS * common) / kind->freedom_count);
-	}
+	struct model_error priors[MECHANISM_COUNT];
+	for (size_t k = 0; k < MECHANISM_COUNT; k++)
+		priors[k] = (struct model_error){sqrt(squares / spare), COMMON_ROWS};
+	components_estimate(rows, count, priors, errors->same);
 }
 
 struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
@@ -170,44 +180,39 @@ struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const ch
 	sum_up(&c, errors);
 	if (diag_count(diag) || *broken)
 		return NULL;
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
+	for (size_t k = 0; k < MECHANISM_COUNT; k++)
 		for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++)
-			errors->far.of[k][d].error = (struct model_error){
-				errors->kinds[k].error_ratio, errors->kinds[k].freedom_count};
+			errors->far.of[k][d].error = errors->same[k];
 	return errors;
 }
 
 bool fit_errors_far(struct arena *arena, struct diag *diag, const char *data_root,
 		    struct model_errors *errors, uint64_t seed, unsigned jobs, const char **broken)
 {
-	struct model_error same[CASE_KIND_COUNT];
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
-		same[k] = (struct model_error){errors->kinds[k].error_ratio,
-					       errors->kinds[k].freedom_count};
 	const struct left_out *left =
 		systems_leave_out(arena, diag, data_root, NULL, seed, jobs, broken);
 	if (left)
-		systems_errors(left, NULL, same, &errors->far);
+		systems_errors(left, NULL, errors->same, &errors->far);
 	return left != NULL;
 }
 
 void fit_errors_read(struct arena *arena, struct diag *diag, const char *data_root,
-		     struct model_error same[CASE_KIND_COUNT])
+		     struct model_error same[MECHANISM_COUNT])
 {
 	const char *path = arena_printf(arena, "%s/calib/profiles/" MODEL_ERROR ".cfg", data_root);
 	const struct cfg_node *file = cfg_read(arena, diag, path);
-	for (enum case_kind k = 0; k < CASE_KIND_COUNT; k++)
+	for (enum mechanism k = 0; k < MECHANISM_COUNT; k++)
 		same[k] = case_error_at(file, k, DISTANCE_SAME_SYSTEM);
 }
 
-static void write_error(FILE *out, enum case_kind kind, enum distance distance,
+static void write_error(FILE *out, enum mechanism mechanism, enum distance distance,
 			struct model_error error, const char *note)
 {
 	fprintf(out,
 		"\t{ path = \"%s\"; distance = \"%s\";\n\t  fit = { value = \"%.6g\"; freedom = "
 		"%.4g; origin = \"derived\"; note = \"%s\"; }; }",
-		case_kind_path(kind), distance_name(distance), error.ratio, error.freedom_count,
-		note);
+		mechanism_path(mechanism), distance_name(distance), error.ratio,
+		error.freedom_count, note);
 }
 
 void fit_errors_write(FILE *out, const struct model_errors *errors)
@@ -216,19 +221,14 @@ void fit_errors_write(FILE *out, const struct model_errors *errors)
 	      "and errors of\n# these rows without the parameters of their system.\n"
 	      "parameters = (\n",
 	      out);
-	for (enum case_kind k = 0; k < CASE_KIND_COUNT; k++) {
-		const struct kind_error *kind = &errors->kinds[k];
-		fprintf(out,
-			"%s\t# %zu measurements, %.4g of them to spare, root mean square %.2f %%\n",
-			k ? ",\n" : "", kind->measurement_count, kind->spare_count,
-			kind->spare_count > 0 ? 100 * kind->own_ratio : 0.0);
-		write_error(out, k, DISTANCE_SAME_SYSTEM,
-			    (struct model_error){kind->error_ratio, kind->freedom_count},
+	for (enum mechanism k = 0; k < MECHANISM_COUNT; k++) {
+		fprintf(out, "%s\t# %zu measurements\n", k ? ",\n" : "", errors->rows_count[k]);
+		write_error(out, k, DISTANCE_SAME_SYSTEM, errors->same[k],
 			    "residuals of rows of role fit");
 		for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++) {
 			const struct distance_error *e = &errors->far.of[k][d];
-			fprintf(out, ",\n\t# %zu measurements of %zu systems left out\n",
-				e->row_count, e->system_count);
+			fprintf(out, ",\n\t# %zu rows of %zu systems left out\n", e->row_count,
+				e->system_count);
 			write_error(out, k, d, e->error, "systems left out of the fits");
 		}
 	}

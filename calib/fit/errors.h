@@ -12,38 +12,32 @@
  *   2  The leverage of a measurement is the sum of its leverages in all stages of fits, at
  *      most 1. Its spare part is s = 1 - leverage. Measurements with s < 0.02 are ignored.
  *   3  r / s is the error that the measurement would have if it were left out of the fits (to
- *      first order). The mean square of a kind of case is sum(s (r / s)^2) / sum(s) over the
- *      measurements of all datasets. The error of forwarding acts only on the time that it adds,
- *      which is the share a = |1 - ratio| of a step. With e = fit_error_of_share, r is a e there,
- *      the mean square of e is sum(s (r / s)^2) / sum(s a^2), and s a^2 counts as the spare part.
- *      A row with little added time therefore says little.
- *   4  A few rows are weak evidence, so the mean square of all kinds but forwarding together is
- *      added with the weight of 3 rows.
- *   5  sigma is the square root of the result, with sum(s) + 3 degrees of freedom.
- */
+ *      first order). It has the weight s, and the shares of the time on which the mechanisms act.
+ *      A forwarded row's r is linear in the error of the added time, which is its share a of the
+ *      step: r = a e with e = fit_error_of_share.
+ *   4  components.h splits the errors into those of mechanisms. A few rows are weak evidence, so
+ *      the prior of each is the error of all rows but those of forwarding together, with the
+ *      weight of 3 rows. */
 #pragma once
 
 #include "calib/fit/fit.h"
 #include "calib/fit/systems.h"
 
-struct kind_error {
-	size_t measurement_count;
-	double spare_count;   /* sum of the rows' spare parts; forwarded: times a^2 */
-	double own_ratio;     /* root mean square of this kind only; NaN: no measurement */
-	double error_ratio;   /* sigma: standard deviation of the model error */
-	double freedom_count; /* degrees of freedom of Student's t */
-};
-
 struct model_errors {
-	struct kind_error kinds[CASE_KIND_COUNT];
-	struct distance_errors far; /* errors at larger distances (systems.h) */
-	struct evidences evidence;  /* what all fits were fitted on */
+	struct model_error same[MECHANISM_COUNT]; /* on the same system */
+	size_t rows_count[MECHANISM_COUNT];       /* measurements behind them */
+	struct distance_errors far;               /* errors at larger distances (systems.h) */
+	struct evidences evidence;                /* what all fits were fitted on */
 };
 
 /* Returns ln(measured / predicted) of a part of the row's time, which is the share of the predicted
  * time and the only wrong part. If the measured time is shorter than predicted, this is the
  * logarithm of the whole time divided by the share, because the part may then be below 0. */
 double fit_error_of_share(const struct dataset_row *row, double predicted, double share);
+/* Returns the squared error and the shares of a predicted row (step 3). A ratio to one GPU has no
+ * error of one GPU. */
+struct error_row fit_error_row(const struct dataset_row *row, double predicted,
+			       const struct error_part parts[CASE_PART_COUNT]);
 
 /* Estimates the errors on the same system, which stand for all distances at first. Call it after
  * all fits, with their results, when their profiles are written. Returns NULL after errors, like
@@ -57,6 +51,6 @@ bool fit_errors_far(struct arena *arena, struct diag *diag, const char *data_roo
 		    struct model_errors *errors, uint64_t seed, unsigned jobs, const char **broken);
 /* Reads the errors on the same system from the profile MODEL_ERROR. */
 void fit_errors_read(struct arena *arena, struct diag *diag, const char *data_root,
-		     struct model_error same[CASE_KIND_COUNT]);
+		     struct model_error same[MECHANISM_COUNT]);
 /* Writes the profile MODEL_ERROR. */
 void fit_errors_write(FILE *out, const struct model_errors *errors);

@@ -6,7 +6,7 @@
 /* Most rows of a role that are predicted of a system, at even distances, and draws of each. They
  * bound the time of all systems. */
 enum { ROWS_MAX = 10, DRAWS = 8 };
-/* Step 4: the weight of all kinds together, as in errors.c. */
+/* Step 4: the weight of the prior, in systems. */
 enum { PRIOR_SYSTEMS = 3 };
 /* Step 2: errors count up to that multiple of their median. */
 static const double LARGEST = 2;
@@ -141,6 +141,7 @@ static void predict_row(struct leaving *l, const struct planned_row *planned, bo
 	    isfinite(outcome.error)) {
 		const struct estimate p = outcome.predicted;
 		/* the ends are the smallest and the largest of the draws; a draw may fail */
+		const struct error_part *parts = outcome.prediction->errors;
 		double width = p.low > 0 ? log(p.high / p.low) : 2 * log(p.high / p.value);
 		struct left_out_row *done = VEC_PUSH(l->arena, &l->done);
 		*done = (struct left_out_row){
@@ -149,13 +150,9 @@ static void predict_row(struct leaving *l, const struct planned_row *planned, bo
 			.kind = planned->kind,
 			.one_gpu_known = one_gpu_known,
 			.named = planned->named,
-			.is_ratio =
-				row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP,
 			.measured = row->measured,
 			.predicted = p.value,
-			.share = planned->kind == CASE_FORWARDED
-					 ? fmin(fabs(1 - outcome.prediction->ratio.value), 1)
-					 : 1,
+			.error = fit_error_row(row, p.value, parts),
 			.spread_ratio = width / (2 * num_normal_quantile(1 - 0.5 / DRAWS))};
 		memcpy(done->distances, scenario->distances, sizeof done->distances);
 	}
@@ -209,118 +206,103 @@ static double error_of(const struct left_out_row *row)
 	return log(row->predicted / row->measured);
 }
 
-/* Returns the error of the part of the time that the kind's error scales. */
-static double own_error_of(const struct left_out_row *row)
-{
-	return fit_error_of_share(row->row, row->predicted, row->share);
-}
-
-static bool is_used(const struct left_out_row *row, const char *without)
+static bool is_used(const struct left_out_row *row, const char *without, enum distance distance)
 {
 	return row->row->role == ROLE_FIT && row->system != without &&
-	       row->one_gpu_known == case_kind_has_parts(row->kind);
+	       row->one_gpu_known == case_kind_has_parts(row->kind) &&
+	       row->distances[PART_OWN] == distance;
 }
 
-/* A set of rows: one distance, and one kind or all (CASE_KIND_COUNT). */
-struct pool {
-	const struct left_out *left;
-	const char *without;
-	enum distance distance;
-	enum case_kind kind;
-	struct model_error one_gpu; /* on the same system */
-};
-
-static bool is_in(const struct pool *pool, const struct left_out_row *row)
+/* Adds the rows of the system that begins at `first` (steps 1 and 2). */
+static size_t add_system(struct arena *arena, const struct left_out *left, size_t first,
+			 const char *without, enum distance distance, struct model_error one_gpu,
+			 struct error_row *added)
 {
-	return is_used(row, pool->without) && row->distances[PART_OWN] == pool->distance &&
-	       (pool->kind == CASE_KIND_COUNT ? row->kind != CASE_FORWARDED
-					      : row->kind == pool->kind) &&
-	       row->share > 0;
-}
-
-/* Returns the largest square of an error that counts (step 2) in the rows of one system. */
-static double largest_square(struct arena *scratch, const struct pool *pool, size_t first)
-{
-	const struct left_out_row *rows = pool->left->rows;
-	double *errors = ARENA_ARRAY(scratch, pool->left->count, double);
+	double *errors = ARENA_ARRAY(arena, left->count, double);
 	size_t count = 0;
-	for (size_t i = first; i < pool->left->count && rows[i].system == rows[first].system; i++)
-		if (is_in(pool, &rows[i]))
-			errors[count++] = fabs(own_error_of(&rows[i]));
-	return count ? pow(LARGEST * num_quantile(errors, count, 0.5), 2) : 0;
-}
-
-/* Returns the sum of z over systems (step 2), and counts systems and rows. */
-static double sum_of(const struct pool *pool, double sigma, size_t *system_count, size_t *row_count)
-{
-	struct arena *scratch = arena_new();
-	double all = 0;
-	*system_count = *row_count = 0;
-	for (size_t i = 0; i < pool->left->count;) {
-		const struct left_out_row *rows = pool->left->rows;
-		const char *system = rows[i].system;
-		double sum = 0, largest = largest_square(scratch, pool, i);
-		size_t count = 0;
-		for (; i < pool->left->count && rows[i].system == system; i++) {
-			const struct left_out_row *row = &rows[i];
-			if (!is_in(pool, row))
-				continue;
-			double variance = pow(row->spread_ratio, 2);
-			if (row->one_gpu_known && !row->is_ratio)
-				variance += pow(pool->one_gpu.ratio, 2);
-			variance = variance / pow(row->share, 2) + pow(sigma, 2);
-			sum += fmin(pow(own_error_of(row), 2), largest) / variance;
-			count++;
+	for (size_t i = first; i < left->count && left->rows[i].system == left->rows[first].system;
+	     i++) {
+		const struct left_out_row *row = &left->rows[i];
+		if (!is_used(row, without, distance))
+			continue;
+		struct error_row *error = &added[count];
+		*error = row->error;
+		error->known_variance = pow(row->spread_ratio, 2);
+		if (row->one_gpu_known) {
+			double share = error->shares[MECHANISM_LOCAL];
+			error->known_variance += pow(share * one_gpu.ratio, 2);
+			error->shares[MECHANISM_LOCAL] = 0;
 		}
-		all += count ? sum / (double)count : 0;
-		*system_count += count > 0;
-		*row_count += count;
+		errors[count++] = sqrt(error->square);
 	}
-	arena_free(scratch);
-	return all;
+	double largest = count ? pow(LARGEST * num_quantile(errors, count, 0.5), 2) : 0;
+	for (size_t i = 0; i < count; i++) {
+		added[i].square = fmin(added[i].square, largest);
+		added[i].weight = 1 / (double)count;
+	}
+	return count;
 }
 
-/* Finds the sigma for which the sum of z, with prior_count more systems of the size `prior`, is
- * the number of systems. */
-static double sigma_of(const struct pool *pool, double prior, double prior_count,
-		       size_t *system_count, size_t *row_count)
+/* Finds the factor of all errors but those of forwarding for which their rows have the expected
+ * squares (step 3). */
+static double growth_of(const struct error_row *rows, size_t count,
+			const struct model_error same[MECHANISM_COUNT], double before)
 {
 	const int steps = 40;
-	double low = log(prior / 1000), high = log(fmax(1000 * prior, 100));
-	for (int i = 0; i < steps; i++) {
-		double sigma = exp((low + high) / 2);
-		double z = sum_of(pool, sigma, system_count, row_count) +
-			   prior_count * pow(prior / sigma, 2);
-		if (z > (double)*system_count + prior_count)
-			low = log(sigma);
+	const double most = 100;
+	double low = log(before), high = log(most);
+	for (int k = 0; k < steps; k++) {
+		double growth = exp((low + high) / 2);
+		double excess = pow(before / growth, 2) - 1;
+		for (size_t i = 0; i < count; i++) {
+			const struct error_row *row = &rows[i];
+			double own = components_variance(row, same);
+			if (own > 0 && row->shares[MECHANISM_FORWARDED] == 0)
+				excess += row->weight * (row->square / (row->known_variance +
+									pow(growth, 2) * own) -
+							 1);
+		}
+		if (excess > 0)
+			low = log(growth);
 		else
-			high = log(sigma);
+			high = log(growth);
 	}
 	return exp((low + high) / 2);
 }
 
 void systems_errors(const struct left_out *left, const char *without,
-		    const struct model_error same[CASE_KIND_COUNT], struct distance_errors *errors)
+		    const struct model_error same[MECHANISM_COUNT], struct distance_errors *errors)
 {
-	double squares = 0;
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
-		errors->of[k][DISTANCE_SAME_SYSTEM] = (struct distance_error){.error = same[k]};
-		squares += k == CASE_FORWARDED ? 0 : pow(same[k].ratio, 2);
-	}
-	errors->common[DISTANCE_SAME_SYSTEM] = fmax(sqrt(squares / (CASE_KIND_COUNT - 1)), LEAST);
+	struct arena *scratch = arena_new();
+	struct error_row *rows = ARENA_ARRAY(scratch, left->count + 1, struct error_row);
+	for (size_t m = 0; m < MECHANISM_COUNT; m++)
+		errors->of[m][DISTANCE_SAME_SYSTEM] = (struct distance_error){.error = same[m]};
+	errors->growth[DISTANCE_SAME_SYSTEM] = 1;
 	for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++) {
-		struct pool pool = {left, without, d, CASE_KIND_COUNT, same[CASE_LOCAL]};
-		size_t systems, rows;
-		double before = errors->common[d - 1];
-		errors->common[d] = fmax(before, sigma_of(&pool, before, 1, &systems, &rows));
-		for (pool.kind = 0; pool.kind < CASE_KIND_COUNT; pool.kind++) {
-			struct distance_error *e = &errors->of[pool.kind][d];
-			e->error.ratio = fmax(sigma_of(&pool, errors->common[d], PRIOR_SYSTEMS,
-						       &e->system_count, &e->row_count),
-					      errors->of[pool.kind][d - 1].error.ratio);
-			e->error.freedom_count = (double)e->system_count + PRIOR_SYSTEMS;
+		size_t count = 0;
+		for (size_t i = 0; i < left->count; i++)
+			if (i == 0 || left->rows[i].system != left->rows[i - 1].system)
+				count += add_system(scratch, left, i, without, d,
+						    same[MECHANISM_LOCAL], &rows[count]);
+		struct model_error priors[MECHANISM_COUNT], found[MECHANISM_COUNT];
+		errors->growth[d] = growth_of(rows, count, same, errors->growth[d - 1]);
+		for (size_t m = 0; m < MECHANISM_COUNT; m++)
+			priors[m] = (struct model_error){same[m].ratio * errors->growth[d],
+							 PRIOR_SYSTEMS};
+		components_estimate(rows, count, priors, found);
+		for (size_t m = 0; m < MECHANISM_COUNT; m++) {
+			struct distance_error *e = &errors->of[m][d];
+			*e = (struct distance_error){.error = found[m]};
+			e->error.ratio = fmax(found[m].ratio, errors->of[m][d - 1].error.ratio);
+			double systems = 0;
+			for (size_t i = 0; i < count; i++) {
+				e->row_count += rows[i].shares[m] > 0;
+				systems += rows[i].shares[m] > 0 ? rows[i].weight : 0;
+			}
+			e->system_count = (size_t)ceil(systems - LEAST);
 		}
 	}
+	arena_free(scratch);
 }
 
 /* ---- how honest it is ---- */
@@ -328,13 +310,14 @@ void systems_errors(const struct left_out *left, const char *without,
 /* Returns half the width of the row's 90 % interval, of the logarithm. */
 static double half_width(const struct left_out_row *row, const struct distance_errors *errors)
 {
-	const struct model_error parameters = {row->spread_ratio, 0};
-	struct model_error error = errors->of[row->kind][row->distances[PART_OWN]].error;
-	error.ratio *= row->share;
-	if (case_kind_has_parts(row->kind) && !row->is_ratio)
-		error = model_error_sum(error,
-					errors->of[CASE_LOCAL][row->distances[PART_ONE_GPU]].error);
-	error = model_error_sum(error, parameters);
+	struct model_error error = {row->spread_ratio, 0};
+	for (size_t m = 0; m < MECHANISM_COUNT; m++) {
+		bool one_gpu = m == MECHANISM_LOCAL && case_kind_has_parts(row->kind);
+		enum distance d = row->distances[one_gpu ? PART_ONE_GPU : PART_OWN];
+		struct model_error own = errors->of[m][d].error;
+		own.ratio *= row->error.shares[m];
+		error = model_error_sum(error, own);
+	}
 	return error.ratio * (error.freedom_count > 0
 				      ? num_student_quantile(0.95, error.freedom_count)
 				      : num_normal_quantile(0.95));
@@ -395,7 +378,7 @@ static struct left_out_summary summarize(struct arena *arena, const struct left_
 }
 
 struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
-					   const struct model_error same[CASE_KIND_COUNT],
+					   const struct model_error same[MECHANISM_COUNT],
 					   size_t *count)
 {
 	const struct widths widths = {ARENA_ARRAY(arena, left->count + 1, double),

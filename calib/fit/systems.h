@@ -10,19 +10,18 @@
  *   1  A row's error is r = ln(predicted / measured). Draws of the parameters that remain have the
  *      standard deviation s. For several GPUs and forwarding, the parameters of one GPU stay, so
  *      that r is the error of the part that they add; s then contains the error of one GPU.
- *   2  A system counts once: z = mean over its rows of r^2 / (sigma^2 + s^2). The error of
- *      forwarding acts only on the share a = |1 - ratio| of the time, so its rows have
- *      fit_error_of_share in place of r, and s / a in place of s. An |r| above twice
- *      the median of the system's rows counts as twice the median. Such rows have a cause of their
- *      own, for example a network that loses packets.
- *   3  The common error of a distance: with this sigma for all kinds but forwarding, the sum of z
- *      over the systems is their number. One more system with the error of the next smaller
- *      distance is counted, because there may be no other.
- *   4  The error of a kind at a distance: the same, with PRIOR_SYSTEMS more systems of the common
- *      size. Student's t has as many degrees of freedom as there are systems then. An error is at
- *      least that of a smaller distance. */
+ *   2  A system counts once: its n rows have the weight 1/n. An |r| above twice the median of the
+ *      system's rows counts as twice the median. Such rows have a cause of their own, for example
+ *      a network that loses packets.
+ *   3  All errors but that of forwarding grow with the distance by a common factor, with which the
+ *      mean of r^2 / variance over systems is 1. One more system with the factor of the next
+ *      smaller distance is counted, because there may be no other.
+ *   4  components.h splits the errors into those of mechanisms. The prior of each is its error on
+ *      the same system times that factor, with the weight of PRIOR_SYSTEMS systems. An error is
+ *      at least that of a smaller distance. */
 #pragma once
 
+#include "calib/fit/components.h"
 #include "sim/analysis/dataset.h"
 
 struct left_out_row {
@@ -31,11 +30,10 @@ struct left_out_row {
 	enum case_kind kind;
 	bool one_gpu_known;                       /* the parameters of one GPU stayed */
 	bool named;                               /* in a dataset of struct left_out_tests */
-	bool is_ratio;                            /* a ratio to one GPU */
 	enum distance distances[CASE_PART_COUNT]; /* without the system's rows */
 	double measured, predicted;
-	double share;        /* of the predicted time on which the kind's error acts */
-	double spread_ratio; /* standard deviation of ln(predicted) from parameters */
+	struct error_row error; /* square and shares (errors.h) */
+	double spread_ratio;    /* standard deviation of ln(predicted) from parameters */
 };
 
 struct left_out {
@@ -57,16 +55,17 @@ const struct left_out *systems_leave_out(struct arena *arena, struct diag *diag,
 
 struct distance_error {
 	struct model_error error;
-	size_t row_count, system_count; /* of this kind at this distance */
+	size_t row_count, system_count; /* with this mechanism, at this distance */
 };
 struct distance_errors {
-	struct distance_error of[CASE_KIND_COUNT][DISTANCE_COUNT]; /* the same system: given */
-	double common[DISTANCE_COUNT];                             /* of all kinds */
+	/* those of the same system are given */
+	struct distance_error of[MECHANISM_COUNT][DISTANCE_COUNT];
+	double growth[DISTANCE_COUNT]; /* factor of all errors but those of forwarding */
 };
 /* Estimates the errors from fit rows, except those of the system `without`, which may be NULL. The
  * errors on the same system are given. */
 void systems_errors(const struct left_out *left, const char *without,
-		    const struct model_error same[CASE_KIND_COUNT], struct distance_errors *errors);
+		    const struct model_error same[MECHANISM_COUNT], struct distance_errors *errors);
 
 /* The 90 % intervals of rows without the parameters of their system, beside those of one constant
  * width. */
@@ -82,5 +81,5 @@ struct left_out_summary {
  * system's intervals are estimated without it; so is the constant width, which covers 90 % of the
  * fit rows of all other systems. */
 struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
-					   const struct model_error same[CASE_KIND_COUNT],
+					   const struct model_error same[MECHANISM_COUNT],
 					   size_t *count);

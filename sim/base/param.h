@@ -28,9 +28,10 @@
  *
  * PARAM_NUMBER declares a setting. The other macros declare a cost (docs/models/intervals.md):
  * COST_PRINTED when its number is in a data sheet, COST_SOURCED when it was published for another
- * system, COST_ASSUMED when it is an assumption. COST_GENERATION is for constants that were fitted
- * to other GPU generations. COST_UNSEEN is an assumption whose default is 0, because nothing was
- * measured. Its draws are |N(0, scale)|, unless a file or --set states a value, which may be 0.
+ * system, COST_ASSUMED when it is an assumption. COST_REACHED and COST_GENERATION are for constants
+ * that were fitted to other GPU generations: parts of a peak rate that kernels reach, and others.
+ * COST_UNSEEN is an assumption whose default is 0, because nothing was measured. Its draws are
+ * |N(0, scale)|, unless a file or --set states a value, which may be 0.
  */
 #pragma once
 
@@ -49,7 +50,8 @@ enum prior {
 	PRIOR_DATASHEET,
 	PRIOR_PUBLISHED, /* measured on other hardware or another version */
 	PRIOR_ASSUMED,
-	PRIOR_GENERATION, /* as the constants of GPU generations differ */
+	PRIOR_REACHED,    /* as the parts of their peaks that GPU generations reach differ */
+	PRIOR_GENERATION, /* as other constants of GPU generations differ */
 	PRIOR_UNSEEN,     /* half-normal: the default is 0 because nothing was measured */
 };
 const char *prior_name(enum prior prior); /* for example "assumed" */
@@ -92,6 +94,7 @@ struct param_table {
 #define COST_PRINTED(...)    PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
 #define COST_SOURCED(...)    PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
 #define COST_ASSUMED(...)    PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
+#define COST_REACHED(...)    PARAM_PRIOR(PRIOR_REACHED, __VA_ARGS__)
 #define COST_GENERATION(...) PARAM_PRIOR(PRIOR_GENERATION, __VA_ARGS__)
 #define COST_UNSEEN(scale_, type, field_, quantity_, min_, max_, preset_, help_, ...)              \
 	{                                                                                          \

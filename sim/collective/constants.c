@@ -2,6 +2,9 @@
 #include "sim/collective/constants.h"
 
 #define MODEL "assumption: as in NCCL's model; fitted for Ampere, Ada, Hopper and Blackwell"
+#define REACHED(field_, min_, max_, help_)                                                         \
+	COST_REACHED(struct collective_constants, field_, QUANTITY_RATIO, min_, max_, "1", help_,  \
+		     MODEL)
 #define RATIO(field_, min_, max_, help_)                                                           \
 	COST_GENERATION(struct collective_constants, field_, QUANTITY_RATIO, min_, max_, "1",      \
 			help_, MODEL)
@@ -16,11 +19,11 @@ static const struct param_row rows[] = {
 	      "latency of a hop with LL inside a machine, divided by that of NCCL's model"),
 	RATIO(hop_ll128_ratio, 0.05, 20, "the same with LL128"),
 	RATIO(hop_simple_ratio, 0.05, 20, "the same with Simple"),
-	RATIO(nvlink_ratio, 0.1, 1.25,
-	      "part of NVLink's goodput that collectives reach, divided by "
-	      "library.nvlink_efficiency"),
-	RATIO(pci_ratio, 0.1, 1.25,
-	      "part of PCIe's goodput that collectives reach, divided by library.pci_efficiency"),
+	REACHED(nvlink_ratio, 0.1, 1.25,
+		"part of NVLink's goodput that collectives reach, divided by "
+		"library.nvlink_efficiency"),
+	REACHED(pci_ratio, 0.1, 1.25,
+		"part of PCIe's goodput that collectives reach, divided by library.pci_efficiency"),
 	RATIO(ll_data_ratio, 0.2, 4,
 	      "part of the links' goodput that LL reaches, divided by that of NCCL's model"),
 	RATIO(block_ll_ratio, 0.01, 10,
@@ -38,9 +41,9 @@ static const struct param_row rows[] = {
 			"0 us", "extra time of an all-to-all with Simple", MODEL),
 	RATIO(nvls_start_ratio, 0.05, 20,
 	      "time to start a collective with NVLink SHARP, divided by library.nvls_start"),
-	RATIO(nvls_ratio, 0.1, 1.4,
-	      "part of NVLink's goodput that NVLink SHARP reaches, divided by "
-	      "library.nvls_efficiency"),
+	REACHED(nvls_ratio, 0.1, 1.4,
+		"part of NVLink's goodput that NVLink SHARP reaches, divided by "
+		"library.nvls_efficiency"),
 	RATIO(one_shot_ratio, 0.05, 20,
 	      "time of one_shot without its bytes, divided by library.one_shot"),
 	RATIO(two_shot_ratio, 0.05, 20, "the same of two_shot"),

@@ -54,35 +54,55 @@ static void keep_broken(struct draws_run *d, const char *broken, struct draw_ans
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Returns the standard deviation that the errors of both parts cause in a time of which the added
- * part is this share. */
+/* Returns the error of a step of which forwarding takes this share. */
 static struct model_error error_of_share(const struct scenario *scenario, double share)
 {
-	struct model_error added = scenario->errors[PART_OWN];
-	if (scenario_kind(scenario) == CASE_FORWARDED)
-		added.ratio *= fabs(share);
+	struct model_error added = scenario->errors[PART_ADDED];
+	added.ratio *= fabs(share);
 	return model_error_sum(scenario->errors[PART_ONE_GPU], added);
 }
 
-/* Sets the errors of a case whose throughput has this ratio to that of one local GPU. */
-static void set_errors(struct draws *draws, const struct scenario *scenario, double ratio)
+/* Returns the part of a collective's time without its bytes, which is the time of the same
+ * collective of 8 B for each rank. */
+static double start_share(const struct scenario *scenario, uint64_t seed, double step_s)
+{
+	const double least_B = 8 * (double)scenario->jobs[0].rank_count;
+	struct arena *scratch = arena_new();
+	struct scenario small = *scenario;
+	small.collective_size_B = fmin(scenario->collective_size_B, least_B);
+	struct point point = predict_point(scratch, &small, seed, false, NULL, NULL);
+	double share = point.failed || point.broken ? 0 : fmin(point.step_s / step_s, 1);
+	arena_free(scratch);
+	return share;
+}
+
+/* Returns the share of the main part in the time. What a plan splits has no ratio to one GPU; there
+ * it is the share in which GPUs work. */
+static double main_share(const struct draws *draws, const struct job_point *answer)
+{
+	if (draws->start_share > 0)
+		return 1 - draws->start_share;
+	return isfinite(answer->ratio) ? answer->ratio : answer->gpu_utilization;
+}
+
+/* Sets the errors of a case with this share of the main part. */
+static void set_errors(struct draws *draws, const struct scenario *scenario, double share)
 {
 	const struct model_error *errors = scenario->errors;
-	enum case_kind kind = scenario_kind(scenario);
-	double shares[CASE_PART_COUNT] = {1, 1};
-	draws->error = errors[PART_ONE_GPU];
-	if (kind == CASE_FORWARDED) {
-		draws->added_error = errors[PART_OWN];
-		shares[PART_ONE_GPU] = fmin(ratio, 1);
-		shares[PART_OWN] = fabs(1 - ratio);
-	} else {
-		draws->error = model_error_sum(errors[PART_ONE_GPU], errors[PART_OWN]);
-		draws->ratio_error = errors[PART_OWN];
-	}
-	for (enum case_part i = 0; i < CASE_PART_COUNT; i++)
+	draws->error = model_error_sum(errors[PART_ONE_GPU], errors[PART_OWN]);
+	draws->ratio_error = errors[PART_OWN];
+	draws->added_error = errors[PART_ADDED];
+	for (enum case_part i = 0; i < CASE_PART_COUNT; i++) {
+		enum mechanism mechanism = scenario_mechanism(scenario, i);
+		bool used = mechanism < MECHANISM_COUNT;
 		draws->errors[i] =
-			(struct error_part){errors[i].ratio, errors[i].freedom_count, shares[i],
-					    i == PART_ONE_GPU ? scenario->one_gpu_hash : 0};
+			(struct error_part){used ? mechanism_path(mechanism) : "", errors[i].ratio,
+					    errors[i].freedom_count,
+					    !used             ? 0
+					    : i == PART_ADDED ? fabs(1 - share)
+							      : fmin(share, 1),
+					    used && i == PART_ONE_GPU ? scenario->one_gpu_hash : 0};
+	}
 }
 
 /* Returns the share of forwarding in the time of a model server's iterations. */
@@ -194,7 +214,35 @@ static double error_variance(const struct draws *draws)
 	return variance;
 }
 
-static const char *width_words(struct arena *arena, const struct draws_run *d)
+/* Returns the standard error of the ends of the throughput's interval, of the logarithm: that of
+ * the jackknife which deletes a group of draws (Efron, Tibshirani 1993, chapter 11). */
+static double end_error(struct arena *arena, const struct draws *draws, double throughput)
+{
+	enum { GROUPS = 6 };
+	double ends[2][GROUPS], squares[2] = {0};
+	for (size_t group = 0; group < GROUPS; group++) {
+		struct draws less = *draws;
+		less.count = 0;
+		less.answers = ARENA_ARRAY(arena, draws->count, struct draw_answers);
+		for (size_t i = 0; i < draws->count; i++)
+			if (i % GROUPS != group)
+				less.answers[less.count++] = draws->answers[i];
+		struct estimate e = draws_interval(arena, &less, throughput, -1,
+						   offsetof(struct job_point, throughput));
+		ends[0][group] = log(e.low);
+		ends[1][group] = log(e.high);
+	}
+	for (size_t k = 0; k < 2; k++) {
+		double mean = 0;
+		for (size_t group = 0; group < GROUPS; group++)
+			mean += ends[k][group] / GROUPS;
+		for (size_t group = 0; group < GROUPS; group++)
+			squares[k] += pow(ends[k][group] - mean, 2);
+	}
+	return sqrt((GROUPS - 1) * fmax(squares[0], squares[1]) / GROUPS);
+}
+
+static const char *width_words(struct arena *arena, const struct draws_run *d, double throughput)
 {
 	/* With fewer draws, or a smaller square of a correlation, chance may name the parameter: of
 	 * 50 unrelated ones the largest square in 24 draws is 0.3 on average. */
@@ -217,16 +265,24 @@ static const char *width_words(struct arena *arena, const struct draws_run *d)
 		main = share > largest ? k : main;
 		largest = fmax(largest, share);
 	}
+	const struct error_part *worst = draws->errors;
+	for (size_t i = 1; i < ERROR_PARTS; i++)
+		if (draws->errors[i].ratio * draws->errors[i].share > worst->ratio * worst->share)
+			worst = &draws->errors[i];
 	double error = error_variance(draws), all = error + variance;
 	if (!(all > 0))
 		return NULL;
 	const char *path = largest < least ? NULL : d->unknowns.items[main].params[0]->path;
 	const char *narrow = error > variance ? "a measured step of this system" : path;
 	return arena_printf(arena,
-			    "%.0f %% of its variance is model error, and %.0f %% comes from "
-			    "uncertain parameters%s%s; %s would narrow it most",
-			    100 * error / all, 100 * variance / all, path ? ", above all " : "",
-			    path ? path : "", narrow ? narrow : "no single measurement");
+			    "%.0f %% of its variance is model error%s%s, and %.0f %% comes "
+			    "from uncertain parameters%s%s; %s would narrow it most; with %zu "
+			    "draws, the ends have a standard error of %.1f %%",
+			    100 * error / all, error > 0 ? ", above all " : "",
+			    error > 0 ? worst->mechanism : "", 100 * variance / all,
+			    path ? ", above all " : "", path ? path : "",
+			    narrow ? narrow : "no single measurement", draws->count,
+			    100 * expm1(end_error(arena, draws, throughput)));
 }
 
 struct draws draws_run(struct arena *arena, const struct case_request *request,
@@ -248,10 +304,14 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		d.request.calls = recorded->calls;
 	if (options->draw_setting_count)
 		add_settings(arena, &d, point);
+	const struct job_point all = whole(point);
+	bool added = scenario_mechanism(scenario, PART_ADDED) < MECHANISM_COUNT;
+	if (scenario->style == JOBS_COLLECTIVE)
+		draws.start_share = start_share(scenario, options->seed, point->step_s);
 	if (scenario->style == JOBS_SERVING)
 		d.forwarding_share = forwarding_share(&point->serving);
 	else
-		set_errors(&draws, scenario, point->ratio);
+		set_errors(&draws, scenario, added ? main_share(&draws, &all) : 1);
 	draws.answers = ARENA_ARRAY(arena, draws.count + 1, struct draw_answers);
 	for (size_t i = 0; i < draws.count; i++) {
 		draws.answers[i] = (struct draw_answers){.all = failed, .failed = true};
@@ -266,7 +326,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	for (size_t i = 0; i < draws.count; i++)
 		draws.failed_count += draws.answers[i].failed;
 	if (scenario->style != JOBS_SERVING)
-		draws.width = width_words(arena, &d);
+		draws.width = width_words(arena, &d, point->throughput);
 	for (size_t i = draws.count; i-- > 0;)
 		draws.broken = draws.answers[i].broken ? draws.answers[i].broken : draws.broken;
 	return draws;
@@ -283,8 +343,8 @@ static double quantile(double *values, size_t count, double q)
 
 /* ---- model error ---- */
 
-struct error_spread { /* the errors of a forwarded program */
-	struct model_error local, added;
+struct error_spread { /* the errors of both parts of the time */
+	struct model_error main, added;
 	bool time; /* the values are times */
 };
 
@@ -354,13 +414,13 @@ static struct estimate interval_of(double value, double *values, const struct mi
 
 enum { SPREAD_POINTS = 128 }; /* of the two errors around each draw */
 
-/* Returns the speed relative to that without errors. A step is its local part and the time that
- * forwarding adds, which is 1 - ratio of it. local and added are the factors of these parts. A
- * program that is faster than local (ratio > 1) has gained time, and the error scales its gain. */
-static double speed_with(double ratio, double local, double added)
+/* Returns the speed relative to that without errors. The time has a main part and an added one;
+ * main and added are the factors of both. A program that is faster than local (share > 1) has
+ * gained time, and the error scales its gain. */
+static double speed_with(double share, double main, double added)
 {
-	return ratio <= 1 ? 1 / (ratio * local + (1 - ratio) * added)
-			  : (1 + (ratio - 1) * added) / (ratio * local);
+	return share <= 1 ? 1 / (share * main + (1 - share) * added)
+			  : (1 + (share - 1) * added) / (share * main);
 }
 
 /* Returns the quantile of values that are the middles of parts of equal probability (Hyndman and
@@ -372,10 +432,10 @@ static double middle_quantile(double *values, size_t count, double q)
 }
 
 /* Replaces each value by SPREAD_POINTS values, with factors at even steps of both distributions
- * (Hammersley's points), and returns their quantiles around `value`. ratios has those of the
- * values. */
+ * (Hammersley's points), and returns their quantiles around `value`. shares has those of the
+ * main part. */
 static struct estimate spread_interval(struct arena *arena, const struct error_spread *spread,
-				       double value, const double *values, const double *ratios,
+				       double value, const double *values, const double *shares,
 				       size_t count)
 {
 	size_t total = 0;
@@ -384,13 +444,13 @@ static struct estimate spread_interval(struct arena *arena, const struct error_s
 		double reversed = 0.5 / SPREAD_POINTS;
 		for (uint32_t bit = 1; bit < SPREAD_POINTS; bit *= 2)
 			reversed += k & bit ? 0.5 / bit : 0;
-		double local = exp(spread->local.ratio *
-				   num_student_quantile(reversed, spread->local.freedom_count));
+		double main = exp(spread->main.ratio *
+				  num_student_quantile(reversed, spread->main.freedom_count));
 		double added = exp(spread->added.ratio *
 				   num_student_quantile((k + 0.5) / SPREAD_POINTS,
 							spread->added.freedom_count));
 		for (size_t i = 0; i < count; i++) {
-			double speed = speed_with(ratios[i], local, added);
+			double speed = speed_with(shares[i], main, added);
 			all[total++] = spread->time ? values[i] / speed : values[i] * speed;
 		}
 	}
@@ -405,7 +465,7 @@ struct estimate error_alone(const struct scenario *scenario, bool is_ratio, doub
 	set_errors(&draws, scenario, 1);
 	struct model_error error = draws.error;
 	if (draws.added_error.ratio > 0 && is_ratio) {
-		const struct error_spread spread = {.added = draws.added_error};
+		const struct error_spread spread = {draws.ratio_error, draws.added_error, false};
 		struct arena *scratch = arena_new();
 		struct estimate e = spread_interval(scratch, &spread, value, &value, &value, 1);
 		arena_free(scratch);
@@ -422,7 +482,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 {
 	struct estimate estimate = {value, value, value};
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
-	double *ratios = ARENA_ARRAY(arena, draws->count + 1, double);
+	double *shares = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
 	double largest = 0;
 	/* A failed draw counts as 0 throughput, but it has no time. */
@@ -437,7 +497,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];
 		double drawn = *(const double *)(const void *)((const char *)answer + offset);
-		ratios[count] = isfinite(answer->ratio) ? answer->ratio : 0;
+		shares[count] = answer->failed ? 0 : main_share(draws, answer);
 		if (isfinite(drawn) || !time)
 			values[count++] = isfinite(drawn) ? drawn : 0;
 		largest = count ? fmax(largest, values[count - 1]) : largest;
@@ -445,15 +505,14 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	if (count == 0 || !isfinite(value))
 		return estimate;
 	bool is_ratio = offset == offsetof(struct job_point, ratio);
+	const struct model_error added = draws->added_error;
+	bool relative = is_ratio || (share && added.ratio > 0);
 	struct mixture m = {.values = values,
 			    .count = count,
-			    .error = is_ratio ? draws->ratio_error : draws->error};
-	struct error_spread spread = {.added = draws->added_error, .time = time};
-	if (!is_ratio && !share)
-		spread.local = draws->error;
-	estimate = spread.added.ratio > 0
-			   ? spread_interval(arena, &spread, value, values, ratios, count)
-			   : interval_of(value, values, &m);
+			    .error = relative ? draws->ratio_error : draws->error};
+	const struct error_spread spread = {m.error, added, time};
+	estimate = added.ratio > 0 ? spread_interval(arena, &spread, value, values, shares, count)
+				   : interval_of(value, values, &m);
 	if (m.error.ratio > 0 && (share || is_ratio))
 		estimate.high = fmax(value, fmin(fmax(1, largest), estimate.high));
 	return estimate;

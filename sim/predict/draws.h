@@ -21,10 +21,10 @@ struct draws {
 	size_t failed_count;
 	const char *broken; /* message of the first draw with a broken invariant; NULL: none */
 	struct draw_answers *answers;
-	struct model_error error, ratio_error; /* the second is that of ratios to one GPU */
-	/* The error of the time that forwarding adds to a local step; error is then that of the
-	 * local part. */
-	struct model_error added_error;
+	/* The errors of the main part of the time, of this part in ratios to one GPU, and of the
+	 * part that forwarding, several GPUs or the start of a collective add. */
+	struct model_error error, ratio_error, added_error;
+	double start_share; /* part of a collective's time without its bytes; 0: no collective */
 	struct error_part errors[ERROR_PARTS]; /* what they do to the throughput, to first order */
 	const char *width; /* what the interval of the throughput consists of; NULL: unknown */
 };
@@ -37,7 +37,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 /* Returns value with the 5 and 95 % quantiles of the field at `offset` in struct job_point.
  * client < 0 selects the whole case. The model error is a factor whose logarithm has Student's
  * distribution. Each draw is replaced by that distribution around it, and the quantiles are
- * those of their mean. The error of forwarding is a factor of the added time only, so a ratio
+ * those of their mean. The error of an added part is a factor of that part only, so a ratio
  * below 1 stays below 1. Utilisations do not exceed 1. */
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset);

@@ -30,11 +30,12 @@ struct estimate estimate_output(struct estimate estimate);
 
 /* The model error of one part of a prediction. In two predictions with the same `about`, which is
  * not 0, it is the same number. */
-enum { ERROR_PARTS = 2 };
+enum { ERROR_PARTS = 3 };
 struct error_part {
-	double ratio;         /* standard deviation */
-	double freedom_count; /* of Student's t; 0: normal */
-	double share;         /* of the time on which the error acts */
+	const char *mechanism; /* "error.wire"; "": no such part */
+	double ratio;          /* standard deviation */
+	double freedom_count;  /* of Student's t; 0: normal */
+	double share;          /* of the time on which the error acts */
 	uint64_t about;
 };
 

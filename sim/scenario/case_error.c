@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parameters of the model error, one for each kind of case (docs/models/intervals.md). */
+/* Parameters of the model error, one for each mechanism (docs/models/intervals.md). */
 #include <unistd.h>
 
 #include "sim/base/hash.h"
@@ -11,24 +11,54 @@
 static const double RUN_TO_RUN_RATIO = 0.005;
 
 struct error_params {
-	double local_ratio, forwarded_ratio, training_ratio, collective_ratio;
+	double local_ratio, forwarded_ratio, training_ratio, exposed_ratio, wire_ratio, tcp_ratio,
+		message_ratio;
 };
 #define ERROR_ROW(field_, what_)                                                                   \
 	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 3, "5 %",                     \
-		     "standard deviation of the relative model error for " what_,                  \
+		     "standard deviation of the relative model error of " what_,                   \
 		     "assumption: used until a fit sets it (calib/profiles/model-error.cfg)")
-static const struct param_row error_rows[CASE_KIND_COUNT] = {
-	[CASE_LOCAL] = ERROR_ROW(local_ratio, "programs on one GPU with the local driver"),
-	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "the time that forwarding adds to a step"),
-	[CASE_TRAINING] = ERROR_ROW(training_ratio, "training on several GPUs"),
-	[CASE_COLLECTIVE] = ERROR_ROW(collective_ratio, "a collective alone"),
+static const struct param_row error_rows[MECHANISM_COUNT] = {
+	[MECHANISM_LOCAL] = ERROR_ROW(local_ratio, "the time of one GPU with the local driver"),
+	[MECHANISM_FORWARDED] = ERROR_ROW(forwarded_ratio, "the time that forwarding adds"),
+	[MECHANISM_TRAINING] = ERROR_ROW(training_ratio, "a whole step of several GPUs"),
+	[MECHANISM_EXPOSED] = ERROR_ROW(exposed_ratio, "the time that several GPUs add to a step"),
+	[MECHANISM_WIRE] = ERROR_ROW(wire_ratio, "a collective's bytes on NVLink, PCIe or RDMA"),
+	[MECHANISM_TCP] = ERROR_ROW(tcp_ratio, "a collective's bytes over TCP"),
+	[MECHANISM_MESSAGE] = ERROR_ROW(message_ratio, "the time of a collective of a few bytes"),
 };
 
-const char *case_kind_path(enum case_kind kind)
+const char *mechanism_path(enum mechanism mechanism)
 {
-	static const char *const paths[CASE_KIND_COUNT] = {"error.local", "error.forwarded",
-							   "error.training", "error.collective"};
-	return paths[kind];
+	static const char *const paths[MECHANISM_COUNT] = {
+		"error.local", "error.forwarded", "error.training", "error.exposed",
+		"error.wire",  "error.tcp",       "error.message"};
+	return paths[mechanism];
+}
+
+/* Returns true if kernels have the times of a recording, from the same GPU. */
+static bool plays_recorded_times(const struct scenario *scenario)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	const char *profile = scenario->topology.gpus[job->gpus[0]].profile;
+	return job->recorded &&
+	       (!job->recorded->gpu || strcmp(job->recorded->profile, profile) == 0);
+}
+
+enum mechanism scenario_mechanism(const struct scenario *scenario, enum case_part part)
+{
+	static const enum mechanism mechanisms[CASE_KIND_COUNT][CASE_PART_COUNT] = {
+		[CASE_LOCAL] = {MECHANISM_LOCAL, MECHANISM_COUNT, MECHANISM_COUNT},
+		[CASE_FORWARDED] = {MECHANISM_LOCAL, MECHANISM_COUNT, MECHANISM_FORWARDED},
+		[CASE_TRAINING] = {MECHANISM_LOCAL, MECHANISM_TRAINING, MECHANISM_EXPOSED},
+		[CASE_COLLECTIVE] = {MECHANISM_COUNT, MECHANISM_WIRE, MECHANISM_MESSAGE},
+	};
+	enum mechanism mechanism = mechanisms[scenario_kind(scenario)][part];
+	if (part == PART_ONE_GPU && plays_recorded_times(scenario))
+		return MECHANISM_COUNT;
+	const char *transport = scenario_transport(scenario);
+	bool tcp = transport && strcmp(transport, "tcp") == 0;
+	return mechanism == MECHANISM_WIRE && tcp ? MECHANISM_TCP : mechanism;
 }
 
 enum case_kind scenario_kind(const struct scenario *scenario)
@@ -213,24 +243,24 @@ static enum distance distance_of(const struct reader *c, enum case_part part,
 }
 
 /* Returns the value group of the error, or NULL. */
-static const struct cfg_node *find_error(const struct cfg_node *file, enum case_kind kind,
+static const struct cfg_node *find_error(const struct cfg_node *file, enum mechanism mechanism,
 					 enum distance distance)
 {
 	const struct cfg_node *list = cfg_child(file, "parameters");
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const char *of = cfg_text(cfg_child(cfg_at(list, i), "path")),
 			   *at = cfg_text(cfg_child(cfg_at(list, i), "distance"));
-		if (of && at && strcmp(of, case_kind_path(kind)) == 0 &&
+		if (of && at && strcmp(of, mechanism_path(mechanism)) == 0 &&
 		    strcmp(at, distance_name(distance)) == 0)
 			return cfg_child(cfg_at(list, i), "fit");
 	}
 	return NULL;
 }
 
-struct model_error case_error_at(const struct cfg_node *file, enum case_kind kind,
+struct model_error case_error_at(const struct cfg_node *file, enum mechanism mechanism,
 				 enum distance distance)
 {
-	const struct cfg_node *fit = find_error(file, kind, distance);
+	const struct cfg_node *fit = find_error(file, mechanism, distance);
 	const char *value = cfg_text(cfg_child(fit, "value"));
 	struct model_error error = {0};
 	if (value && cfg_number(cfg_child(fit, "freedom"), &error.freedom_count))
@@ -238,16 +268,16 @@ struct model_error case_error_at(const struct cfg_node *file, enum case_kind kin
 	return error;
 }
 
-/* Reads the error of one kind at its distance. */
-static struct model_error read_error(struct reader *c, enum case_kind kind, enum distance distance,
-				     const struct cfg_node *file)
+/* Reads the error of a mechanism at its distance. */
+static struct model_error read_error(struct reader *c, enum mechanism mechanism,
+				     enum distance distance, const struct cfg_node *file)
 {
 	const struct param_table table = {.name = "error",
 					  .size = sizeof(struct error_params),
-					  .rows = &error_rows[kind],
+					  .rows = &error_rows[mechanism],
 					  .count = 1};
-	const char *path = case_kind_path(kind);
-	const struct cfg_node *fit = find_error(file, kind, distance);
+	const char *path = mechanism_path(mechanism);
+	const struct cfg_node *fit = find_error(file, mechanism, distance);
 	if (fit)
 		cfg_override_node(c->resolution, path, fit);
 	struct error_params params;
@@ -256,15 +286,6 @@ static struct model_error read_error(struct reader *c, enum case_kind kind, enum
 	if (c->request->without)
 		return (struct model_error){0};
 	return (struct model_error){param->value, param->freedom_count};
-}
-
-/* Returns true if kernels have the times of a recording, from the same GPU. */
-static bool plays_recorded_times(const struct scenario *scenario)
-{
-	const struct job_entry *job = &scenario->jobs[0];
-	const char *profile = scenario->topology.gpus[job->gpus[0]].profile;
-	return job->recorded &&
-	       (!job->recorded->gpu || strcmp(job->recorded->profile, profile) == 0);
 }
 
 static uint64_t one_gpu_hash(const struct reader *c)
@@ -288,15 +309,15 @@ void case_read_error(struct reader *c)
 	enum case_kind kind = scenario_kind(scenario);
 	if (diag_count(c->diag) > 0)
 		return;
-	for (enum case_part part = 0; part < CASE_PART_COUNT; part++)
-		scenario->distances[part] =
-			distance_of(c, case_kind_has_parts(kind) ? part : PART_OWN, file);
 	struct model_error *errors = scenario->errors;
-	if (kind != CASE_LOCAL)
-		errors[PART_OWN] = read_error(c, kind, scenario->distances[PART_OWN], file);
-	if (kind != CASE_COLLECTIVE)
-		errors[PART_ONE_GPU] =
-			read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file);
+	for (enum case_part part = 0; part < CASE_PART_COUNT; part++) {
+		bool one_gpu = part == PART_ONE_GPU && case_kind_has_parts(kind);
+		enum mechanism mechanism =
+			one_gpu ? MECHANISM_LOCAL : scenario_mechanism(scenario, part);
+		scenario->distances[part] = distance_of(c, one_gpu ? part : PART_OWN, file);
+		if (mechanism < MECHANISM_COUNT)
+			errors[part] = read_error(c, mechanism, scenario->distances[part], file);
+	}
 	if (plays_recorded_times(scenario) && errors[PART_ONE_GPU].ratio > 0)
 		errors[PART_ONE_GPU] = (struct model_error){.ratio = RUN_TO_RUN_RATIO};
 	scenario->one_gpu_hash = one_gpu_hash(c);

@@ -146,7 +146,7 @@ bool evidence_is_equal(const struct evidence *a, const struct evidence *b)
  * the same system; the kind of a rank's links, the GPU's generation and the number type make the
  * kind of machine. */
 #define WORD(word) (1U << EVIDENCE_##word)
-static const unsigned words_of[CASE_PART_COUNT][DISTANCE_NEW_LIBRARY] = {
+static const unsigned words_of[PART_ADDED][DISTANCE_NEW_LIBRARY] = {
 	[PART_ONE_GPU] = {WORD(TOPOLOGY) | WORD(GPU) | WORD(STACK) | WORD(MODEL),
 			  WORD(GENERATION) | WORD(FRAMEWORK) | WORD(NUMBERS), WORD(FRAMEWORK)},
 	[PART_OWN] = {WORD(KIND) | WORD(TOPOLOGY) | WORD(GPU) | WORD(LINKS) | WORD(LIBRARY) |

@@ -215,7 +215,7 @@ struct scenario;
  * ask for. */
 double service_requests_count(const struct scenario *scenario, const struct service_entry *service);
 
-/* Kinds of cases. Each kind has a model error of its own. */
+/* Kinds of cases. */
 enum case_kind {
 	CASE_LOCAL,     /* one GPU with the local driver */
 	CASE_FORWARDED, /* calls forwarded over a network */
@@ -232,11 +232,24 @@ enum distance {
 	DISTANCE_NEW_LIBRARY,
 	DISTANCE_COUNT,
 };
-/* Parts of a prediction with errors of their own. */
+/* Parts of a prediction with errors of their own. The first two act on the main part of its time,
+ * and the last on the rest (docs/models/intervals.md). */
 enum case_part {
 	PART_ONE_GPU, /* the time of one GPU with the local driver */
-	PART_OWN,     /* what several GPUs, a collective or forwarding add */
+	PART_OWN,     /* steps of several GPUs; the bytes of a collective */
+	PART_ADDED,   /* the time that forwarding or several GPUs add; the start of a collective */
 	CASE_PART_COUNT,
+};
+/* What the model error belongs to. */
+enum mechanism {
+	MECHANISM_LOCAL,
+	MECHANISM_FORWARDED,
+	MECHANISM_TRAINING,
+	MECHANISM_EXPOSED,
+	MECHANISM_WIRE,
+	MECHANISM_TCP,
+	MECHANISM_MESSAGE,
+	MECHANISM_COUNT, /* no mechanism */
 };
 struct model_error {
 	double ratio, freedom_count; /* of Student's t; 0: normal. ratio 0: no error */
@@ -271,10 +284,9 @@ struct scenario {
 			    time. */
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* all parameters with value and origin */
-	/* Model errors of the time of one GPU, and of what several GPUs, a collective or forwarding
-	 * add to it; 0: the kind of case has no such part. That of forwarding scales only the time
-	 * that it adds. one_gpu_hash tells programs on one GPU apart: the error of one GPU is the
-	 * same number in all cases with the same program. */
+	/* Model errors of the parts; 0: the kind of case has no such part. one_gpu_hash tells
+	 * programs on one GPU apart: the error of one GPU is the same number in all cases with the
+	 * same program. */
 	struct model_error errors[CASE_PART_COUNT];
 	uint64_t one_gpu_hash;
 	enum distance distances[CASE_PART_COUNT]; /* equal, unless the case has two parts */
@@ -353,9 +365,11 @@ bool scenario_has_gpus(const struct scenario *scenario);
 /* The path of the model error's parameter, for example "error.training". Every case reads the
  * profile MODEL_ERROR, which sets these parameters for each distance. */
 #define MODEL_ERROR "model-error"
-const char *case_kind_path(enum case_kind kind);
+const char *mechanism_path(enum mechanism mechanism);
+/* Returns the mechanism of a part; MECHANISM_COUNT: the case has no such part. */
+enum mechanism scenario_mechanism(const struct scenario *scenario, enum case_part part);
 /* Returns the error in the profile MODEL_ERROR; 0: the profile has none. */
-struct model_error case_error_at(const struct cfg_node *file, enum case_kind kind,
+struct model_error case_error_at(const struct cfg_node *file, enum mechanism mechanism,
 				 enum distance distance);
 /* Returns true if the case has a part of its own besides that of one GPU. */
 bool case_kind_has_parts(enum case_kind kind);

@@ -33,10 +33,10 @@ static const struct param_row calls_rows[] = {
 		     "size of the marshalled arguments of each recorded call whose recording does "
 		     "not state it",
 		     "assumption: the same as for a framework's launches"),
-	COST_GENERATION(struct calls_params, arithmetic_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
-			"factor on the odds that arithmetic, and not memory, limits a kernel whose "
-			"time moves to another GPU",
-			"assumption: the class of each kernel states its odds"),
+	COST_ASSUMED(struct calls_params, arithmetic_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
+		     "factor on the odds that arithmetic, and not memory, limits a kernel whose "
+		     "time moves to another GPU",
+		     "assumption: the class of each kernel states its odds"),
 };
 const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
 

@@ -149,13 +149,14 @@ static int save_errors(const struct command *command, const struct fit_result *c
 	if (!fit_errors_far(command->arena, diag, command->data_root, errors, command->seed,
 			    (unsigned)command->jobs, &broken))
 		return command_failed(diag, broken);
-	for (size_t k = 0; k < CASE_KIND_COUNT && !command->quiet; k++)
-		printf("%s: model error %.2f %%, from %.3g spare measurements of %zu\n",
-		       case_kind_path((enum case_kind)k), 100 * errors->kinds[k].error_ratio,
-		       errors->kinds[k].spare_count, errors->kinds[k].measurement_count);
+	for (size_t k = 0; k < MECHANISM_COUNT && !command->quiet; k++)
+		printf("%s: model error %.2f %%, with %.3g degrees of freedom from %zu "
+		       "measurements\n",
+		       mechanism_path((enum mechanism)k), 100 * errors->same[k].ratio,
+		       errors->same[k].freedom_count, errors->rows_count[k]);
 	for (size_t d = 1; d < DISTANCE_COUNT && !command->quiet; d++)
-		printf("%s: model error %.1f %% for all kinds together\n",
-		       distance_name((enum distance)d), 100 * errors->far.common[d]);
+		printf("%s: model errors are %.2f times as large\n",
+		       distance_name((enum distance)d), errors->far.growth[d]);
 	return write_file(path, write_errors, errors);
 }
 

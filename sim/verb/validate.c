@@ -120,7 +120,7 @@ static int leave_out(const struct command *command)
 	struct arena *arena = command->arena;
 	struct diag *diag = diag_new(arena);
 	const char *broken = NULL;
-	struct model_error same[CASE_KIND_COUNT];
+	struct model_error same[MECHANISM_COUNT];
 	fit_errors_read(arena, diag, command->data_root, same);
 	const struct left_out_tests tests = {command->words, command->word_count};
 	const struct left_out *left =

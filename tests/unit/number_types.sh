@@ -102,7 +102,7 @@ verdict recordings.kernels_are_scaled_by_their_class_to_another_gpu
 kernels_ms 5.8840 --topology dgx1-v100 --calls a100.jsonl --set calls.arithmetic=1.7
 kernels_ms 6.0822 --topology dgx1-v100 --calls a100.jsonl --set calls.arithmetic=0.588235
 farwire explain --topology dgx1-v100 --calls a100.jsonl calls.arithmetic
-shows 'calls.arithmetic .*1 .*0.4348.*2.3'
+shows 'calls.arithmetic .*1 .*0.5882.*1.7'
 verdict recordings.calls_arithmetic_moves_the_shares_of_all_classes_and_has_an_interval
 
 record 'NVIDIA A100-SXM4-80GB' ampere_bf16_s16816gemm_bf16_128x64 >bf16.jsonl

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calib/fit/systems.h"
+#include "calib/fit/errors.h"
 #include "sim/analysis/dataset.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -60,72 +60,99 @@ static void left_out_system_includes_rows_beyond_one_gpu(void)
 }
 
 /* Two systems of collectives on new machines, all of whose rows are wrong by exp(0.3); in the
- * second, one row is wrong by exp(3), which counts as twice the median of 0.3. z of the first is
- * 0.09 / sigma^2, of the second (0.09 + 0.09 + 0.36) / 3 = 0.18 over sigma^2. The errors on the
- * same system are 0.03, as is the common error of the same kind of machine, where no system is:
- *   common: (0.09 + 0.18 + 0.03^2) / 3 = 0.0903
- *   collectives: (0.09 + 0.18 + 3 x 0.0903) / 5 = 0.10818 */
+ * second, one row is wrong by exp(3), which counts as twice the median of 0.3. So the mean squares
+ * are 0.09 and (0.09 + 0.09 + 0.36) / 3 = 0.18. The errors on the same system are 0.03, and no
+ * system is on the same kind of machine:
+ *   growth^2: ((0.09 + 0.18) / 0.0009 + 1) / 3 = 100.33
+ *   bytes: (0.09 + 0.18 + 3 x 0.0009 x 100.33) / 5 = 0.10818 */
 static void errors_follow_from_left_out_systems(void)
 {
 	static const struct dataset_row fit = {.role = ROLE_FIT, .measured = 1};
 	static const char first[] = "first", second[] = "second";
 	struct left_out_row rows[5];
-	struct model_error same[CASE_KIND_COUNT];
+	struct model_error same[MECHANISM_COUNT];
 	for (size_t i = 0; i < 5; i++)
 		rows[i] = (struct left_out_row){
 			.row = &fit,
 			.system = i < 2 ? first : second,
 			.kind = CASE_COLLECTIVE,
 			.distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
-			.measured = 1,
-			.share = 1,
-			.predicted = exp(i == 4   ? 3
-					 : i == 1 ? -0.3
-						  : 0.3)};
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
+			.error = {.square = i == 4 ? 9 : 0.09, .shares = {[MECHANISM_WIRE] = 1}}};
+	for (size_t k = 0; k < MECHANISM_COUNT; k++)
 		same[k] = (struct model_error){0.03, 10};
 	const struct left_out left = {rows, 5};
 	struct distance_errors errors;
 	systems_errors(&left, NULL, same, &errors);
-	const struct distance_error *e = errors.of[CASE_COLLECTIVE];
-	CHECK_NEAR(errors.common[DISTANCE_SAME_KIND], 0.03, 1e-6);
-	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], sqrt(0.0903), 1e-6);
+	const struct distance_error *e = errors.of[MECHANISM_WIRE];
+	CHECK_NEAR(errors.growth[DISTANCE_SAME_KIND], 1, 1e-6);
+	CHECK_NEAR(errors.growth[DISTANCE_NEW_MACHINE], sqrt(100 + 1.0 / 3), 1e-6);
 	CHECK_NEAR(e[DISTANCE_NEW_MACHINE].error.ratio, sqrt(0.10818), 1e-6);
-	CHECK(e[DISTANCE_NEW_MACHINE].error.freedom_count == 5);
+	CHECK_NEAR(e[DISTANCE_NEW_MACHINE].error.freedom_count, 5, 1e-6);
 	CHECK(e[DISTANCE_NEW_MACHINE].system_count == 2 && e[DISTANCE_NEW_MACHINE].row_count == 5);
 	/* no system has a new library: as large as the smaller distance */
-	CHECK_NEAR(e[DISTANCE_NEW_LIBRARY].error.ratio, sqrt(0.10818), 1e-6);
-	CHECK_NEAR(errors.of[CASE_LOCAL][DISTANCE_NEW_MACHINE].error.ratio, sqrt(0.0903), 1e-6);
+	CHECK(e[DISTANCE_NEW_LIBRARY].error.ratio >= e[DISTANCE_NEW_MACHINE].error.ratio);
+	/* mechanisms without rows grow by the common factor */
+	CHECK_NEAR(errors.of[MECHANISM_LOCAL][DISTANCE_NEW_MACHINE].error.ratio,
+		   0.03 * sqrt(100 + 1.0 / 3), 1e-6);
 	systems_errors(&left, second, same, &errors);
 	CHECK(e[DISTANCE_NEW_MACHINE].system_count == 1);
-	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], sqrt(0.0909 / 2), 1e-6);
+	CHECK_NEAR(errors.growth[DISTANCE_NEW_MACHINE], sqrt(101.0 / 2), 1e-6);
 }
 
 /* Forwarding adds 0.5 s to a step of 1 s. The measured step takes 1.1 s, so 0.6 s are added, and
- * the error is ln(1.2). With three more systems of the common error 0.03 it is 0.0948. The common
- * error of the other kinds does not contain it. */
+ * the error is ln(1.2), of a share of a half: its square is (ln(1.2) / 2)^2. */
 static void error_of_forwarding_is_that_of_the_added_time(void)
 {
 	static const struct dataset_row fit = {
 		.role = ROLE_FIT, .measure = MEASURE_TIME, .measured = 1.1};
-	const struct left_out_row row = {.row = &fit,
-					 .system = "one",
-					 .kind = CASE_FORWARDED,
-					 .one_gpu_known = true,
-					 .is_ratio = true,
-					 .distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
-					 .measured = 1.1,
-					 .predicted = 1,
-					 .share = 0.5};
-	const struct left_out left = {&row, 1};
-	struct model_error same[CASE_KIND_COUNT];
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
-		same[k] = (struct model_error){0.03, 10};
+	const struct error_part parts[CASE_PART_COUNT] = {
+		{"error.local", 0, 0, 0.5, 0}, {"", 0, 0, 0, 0}, {"error.forwarded", 0, 0, 0.5, 0}};
+	const struct error_row row = fit_error_row(&fit, 1, parts);
+	CHECK_NEAR(row.square, pow(log(1.2) / 2, 2), 1e-12);
+	CHECK(row.shares[MECHANISM_LOCAL] == 0.5 && row.shares[MECHANISM_FORWARDED] == 0.5);
+	/* errors of forwarding do not make those of other mechanisms grow */
+	const struct left_out_row left_row = {
+		.row = &fit,
+		.system = "one",
+		.kind = CASE_FORWARDED,
+		.one_gpu_known = true,
+		.distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
+		.error = row};
+	const struct left_out left = {&left_row, 1};
+	struct model_error same[MECHANISM_COUNT];
+	for (size_t k = 0; k < MECHANISM_COUNT; k++)
+		same[k] = (struct model_error){k == MECHANISM_LOCAL ? 0 : 0.03, 10};
 	struct distance_errors errors;
 	systems_errors(&left, NULL, same, &errors);
-	double square = (pow(log(1.2), 2) + 3 * 0.0009) / 4;
-	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], 0.03, 1e-6);
-	CHECK_NEAR(errors.of[CASE_FORWARDED][DISTANCE_NEW_MACHINE].error.ratio, sqrt(square), 1e-6);
+	CHECK_NEAR(errors.growth[DISTANCE_NEW_MACHINE], 1, 1e-6);
+	CHECK_NEAR(errors.of[MECHANISM_FORWARDED][DISTANCE_NEW_MACHINE].error.ratio,
+		   sqrt((pow(log(1.2), 2) + 3 * 0.0009) / 4), 1e-6);
+}
+
+/* Four rows of one mechanism have a variance of 0.04, of which 0.01 is known, and four rows of
+ * another, of half the time, 0.02: so the variances are 0.03 and 4 x 0.02. Without rows the prior
+ * stays. */
+static void errors_are_split_by_mechanism(void)
+{
+	struct error_row rows[8];
+	struct model_error priors[MECHANISM_COUNT], found[MECHANISM_COUNT];
+	for (size_t i = 0; i < 8; i++)
+		rows[i] = i < 4 ? (struct error_row){.square = 0.04,
+						     .weight = 1,
+						     .known_variance = 0.01,
+						     .shares = {[MECHANISM_WIRE] = 1}}
+				: (struct error_row){.square = 0.02,
+						     .weight = 1,
+						     .shares = {[MECHANISM_MESSAGE] = 0.5}};
+	for (size_t k = 0; k < MECHANISM_COUNT; k++)
+		priors[k] = (struct model_error){0.1, 1e-9};
+	components_estimate(rows, 8, priors, found);
+	CHECK_NEAR(found[MECHANISM_WIRE].ratio, sqrt(0.03), 1e-6);
+	CHECK_NEAR(found[MECHANISM_MESSAGE].ratio, sqrt(0.08), 1e-6);
+	CHECK_NEAR(found[MECHANISM_TCP].ratio, 0.1, 1e-12);
+	/* rows tell of a mechanism as far as their variance comes from it */
+	CHECK_NEAR(found[MECHANISM_WIRE].freedom_count, 3, 1e-6);
+	CHECK_NEAR(components_variance(&rows[4], found), 0.02, 1e-6);
 }
 
 static void evidence_of_the_own_generation_is_left_out(void)
@@ -179,6 +206,7 @@ static const struct test tests[] = {
 	TEST(left_out_system_includes_rows_beyond_one_gpu),
 	TEST(errors_follow_from_left_out_systems),
 	TEST(error_of_forwarding_is_that_of_the_added_time),
+	TEST(errors_are_split_by_mechanism),
 };
 
 int main(void)

@@ -154,6 +154,7 @@ static void ratio_has_only_the_error_of_several_gpus(void)
 		make_exact(&request);
 		set(&request, rows[i].local);
 		set(&request, rows[i].training);
+		set(&request, "error.exposed=0");
 		const struct prediction *p = predicted(&request, 10, 1);
 		CHECK_NEAR(log(p->throughput.high / p->throughput.value), 1.6449 * rows[i].all,
 			   0.03);
@@ -244,12 +245,13 @@ static void draws_have_different_seeds(void)
 {
 	static const struct settings noisy = {
 		{"case.topology=dgx1-v100", "case.model=alexnet", "case.batch=64", "case.gpus=2",
-		 "exchange.noise=0.05", "error.local=0", "error.training=0"}};
+		 "exchange.noise=0.05", "error.local=0", "error.training=0", "error.exposed=0"}};
 	struct arena *arena = arena_new();
 	struct request request = request_of(arena, &noisy);
 	make_exact(&request);
 	set(&request, noisy.texts[5]);
 	set(&request, noisy.texts[6]);
+	set(&request, noisy.texts[7]);
 	const struct prediction *p = predicted(&request, 2, 1);
 	CHECK(p->drawn[0].seconds != p->drawn[1].seconds);
 	arena_free(arena);
@@ -321,7 +323,7 @@ static void quotients_are_formed_for_each_draw(void)
 			  b = {.throughput = {6, 2, 16}, .drawn_count = 4, .drawn = whole};
 	struct estimate q = draws_quotient(&a, &b).estimate;
 	CHECK(q.value == 0.5 && q.low == 0.5 && q.high == 0.5);
-	a.errors[0] = b.errors[0] = (struct error_part){0.1, 4, 1, 0};
+	a.errors[0] = b.errors[0] = (struct error_part){"", 0.1, 4, 1, 0};
 	q = draws_quotient(&a, &b).estimate;
 	CHECK_NEAR(q.low, 0.5 * exp(-0.1 * sqrt(2) * 1.8595), 1e-5);
 	CHECK_NEAR(q.high, 0.5 * exp(0.1 * sqrt(2) * 1.8595), 1e-5);
@@ -343,7 +345,7 @@ static void error_of_the_same_program_cancels_in_a_quotient(void)
 	struct prediction a = {.throughput = {2, 2, 2},
 			       .drawn_count = 2,
 			       .drawn = drawn,
-			       .errors = {{0.1, 0, 0.9, 7}}},
+			       .errors = {{"", 0.1, 0, 0.9, 7}}},
 			  b = a;
 	b.drawn = nearly;
 	b.errors[0].share = 0.5;
@@ -365,7 +367,7 @@ static void quotient_has_the_probability_to_be_faster(void)
 	CHECK_NEAR(draws_quotient(&a, &b).above_one, 0.75, 1e-12);
 	CHECK_NEAR(draws_quotient(&a, &a).above_one, 0.5, 1e-12);
 	a.drawn_count = b.drawn_count = 1;
-	a.errors[1] = (struct error_part){log(2) / 1.28155, 0, 1, 0};
+	a.errors[1] = (struct error_part){"", log(2) / 1.28155, 0, 1, 0};
 	CHECK_NEAR(draws_quotient(&a, &b).above_one, 0.9, 1e-5);
 	struct prediction read = {.throughput = {2, 1, 4}}, other = {.throughput = {1, 1, 1}};
 	/* The low end of the quotient is 1, so it is above 1 with 95 %. */
@@ -385,12 +387,15 @@ static void width_is_divided_between_model_error_and_parameters(void)
 	make_exact(&request);
 	set(&request, "error.local=0.1");
 	const char *width = predicted(&request, 24, 1)->width;
-	CHECK(strstr(width, "100 % of its variance is model error"));
+	CHECK(strstr(width, "100 % of its variance is model error, above all error.local"));
 	CHECK(strstr(width, "a measured step of this system would narrow it most"));
+	/* all draws are equal */
+	CHECK(strstr(width, "with 24 draws, the ends have a standard error of 0.0 %"));
 	request = request_of(arena, &one_gpu);
 	set(&request, "error.local=0");
 	width = predicted(&request, 24, 1)->width;
 	CHECK(strstr(width, "0 % of its variance is model error, and 100 % comes from"));
+	CHECK(!strstr(width, "error of 0.0 %"));
 	CHECK(predicted(&request, 10, 1)->width == NULL);
 	arena_free(arena);
 }
