@@ -35,21 +35,44 @@ static void rank(struct fabric *fabric, struct ranking *ranking, double key, siz
 	heap[at] = (struct ranked){key, item};
 }
 
-static struct ranked take_first(struct ranking *ranking)
+/* Puts an item at `at` or below it, where all items below are in order. */
+static void sink(struct ranking *ranking, size_t at, struct ranked item)
 {
 	struct ranked *heap = ranking->heap.items;
-	struct ranked first = heap[0], last = heap[--ranking->heap.count];
-	size_t count = ranking->heap.count, at = 0;
-	for (size_t child = 1; child < count; child = 2 * at + 1) {
+	size_t count = ranking->heap.count;
+	for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
 		if (child + 1 < count && heap[child + 1].key < heap[child].key)
 			child++;
-		if (heap[child].key >= last.key)
+		if (heap[child].key >= item.key)
 			break;
 		heap[at] = heap[child];
 		at = child;
 	}
-	heap[at] = last;
+	heap[at] = item;
+}
+
+static struct ranked take_first(struct ranking *ranking)
+{
+	struct ranked first = ranking->heap.items[0];
+	size_t last = --ranking->heap.count;
+	sink(ranking, 0, ranking->heap.items[last]);
 	return first;
+}
+
+/* Returns the least key. Many fillings end before the level reaches any bound, so bounds become a
+ * heap only when one is taken. */
+static double bound_least(const struct ranking *bounds)
+{
+	if (bounds->heap.count == 0)
+		return INFINITY;
+	return bounds->unordered ? bounds->least : bounds->heap.items[0].key;
+}
+
+static void bounds_order(struct ranking *bounds)
+{
+	for (size_t at = bounds->unordered ? bounds->heap.count / 2 : 0; at-- > 0;)
+		sink(bounds, at, bounds->heap.items[at]);
+	bounds->unordered = false;
 }
 
 /* ---- resources ---- */
@@ -87,25 +110,44 @@ static void rank_level(struct fabric *fabric, int index)
 		rank(fabric, &fabric->levels, level_floor(resource), (size_t)index);
 }
 
+/* Counts the rise of a flow's rate on a resource that is not open. */
+static void meet(struct fabric *fabric, const struct use *use, double rise)
+{
+	struct resource *resource = &fabric->resources.items[use->resource];
+	if (resource->round != fabric->round) {
+		resource->round = fabric->round;
+		resource->rise = 0;
+		resource->rises = false;
+		*VEC_PUSH(fabric->arena, &fabric->met) = use->resource;
+	}
+	resource->rise += use->per_unit * rise;
+	resource->rises = resource->rises || rise > 0;
+}
+
 static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 {
 	struct share *share = &fabric->shares.items[slot];
 	struct flow *flow = fabric->flows.items[slot];
+	double rise = rate - share->rate;
+	/* A flow without an end event relied on a bundle that may no longer exist. */
+	bool changes = fabs(rise) > rate_noise_ratio * share->rate || flow->end.serial == 0;
 	share->solved = rate;
 	flow->limit_next = limit;
 	fabric->waiting--;
 	for (size_t u = 0; u < flow->use_count; u++) {
 		const struct use *use = &flow->uses[u];
 		struct resource *resource = &fabric->resources.items[use->resource];
-		if (resource->epoch != fabric->epoch)
+		if (resource->epoch != fabric->epoch) {
+			if (changes && resource->flow_count > 1)
+				meet(fabric, use, rise);
 			continue;
+		}
 		resource->left -= use->per_unit * rate;
 		resource->demand -= use->per_unit * share->weight;
 		resource->waiting--;
 		resource->touched = true;
 	}
-	/* A flow without an end event relied on a bundle that may no longer exist. */
-	if (fabs(rate - share->rate) > rate_noise_ratio * share->rate || flow->end.serial == 0)
+	if (changes)
 		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, slot};
 }
 
@@ -116,7 +158,8 @@ static size_t fix_bound(struct fabric *fabric, double level)
 {
 	struct ranking *bounds = &fabric->bounds;
 	size_t before = fabric->waiting;
-	while (bounds->heap.count > 0 && bounds->heap.items[0].key <= level * (1 + tie_ratio)) {
+	while (bound_least(bounds) <= level * (1 + tie_ratio)) {
+		bounds_order(bounds);
 		struct ranked first = take_first(bounds);
 		uint32_t slot = (uint32_t)first.item;
 		const struct share *share = &fabric->shares.items[slot];
@@ -202,7 +245,8 @@ static void set_bound(const struct fabric *fabric, struct flow *flow)
 		if (resource->epoch == fabric->epoch)
 			continue;
 		if (resource->flow_count == 1) {
-			bound = fmin(bound, resource->capacity / use->per_unit);
+			double most = resource->capacity / use->per_unit;
+			bound = most < bound ? most : bound;
 		} else if (use->resource == share->limit && share->rate < bound) {
 			bound = share->rate;
 			flow->limit_next = share->limit;
@@ -213,9 +257,14 @@ static void set_bound(const struct fabric *fabric, struct flow *flow)
 
 static void prepare(struct fabric *fabric)
 {
+	struct ranking *bounds = &fabric->bounds;
+	fabric->round++;
+	fabric->met.count = 0;
 	fabric->changed.count = 0;
 	fabric->levels.heap.count = 0;
-	fabric->bounds.heap.count = 0;
+	bounds->heap.count = 0;
+	bounds->least = INFINITY;
+	bounds->unordered = true;
 	fabric->waiting = fabric->free_flows.count;
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
 		uint32_t slot = fabric->free_flows.items[i];
@@ -225,8 +274,11 @@ static void prepare(struct fabric *fabric)
 		struct share *share = &fabric->shares.items[slot];
 		share->solved = 0;
 		set_bound(fabric, flow);
-		if (flow->bound < INFINITY)
-			rank(fabric, &fabric->bounds, flow->bound / share->weight, slot);
+		if (flow->bound == INFINITY)
+			continue;
+		double key = flow->bound / share->weight;
+		*VEC_PUSH(fabric->arena, &bounds->heap) = (struct ranked){key, slot};
+		bounds->least = key < bounds->least ? key : bounds->least;
 	}
 	for (size_t i = 0; i < fabric->open.count; i++) {
 		struct resource *resource = &fabric->resources.items[fabric->open.items[i]];
