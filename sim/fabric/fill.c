@@ -15,13 +15,17 @@
  * the time. So both sums are also updated incrementally when flows are fixed. This gives the level
  * up to rounding, and so a lower bound of it. Levels only rise. A heap of these lower bounds, which
  * may be outdated, finds the few resources that may have the lowest level, and only these are
- * summed anew. Another heap holds the bounds of flows.
+ * summed anew. The bounds of flows are searched one by one a few times, and become another heap if
+ * the level passes more of them than that.
  */
 #include "sim/fabric/state.h"
 
 static const double tie_ratio = 1e-12; /* levels with a smaller difference are equal */
 /* Exceeds the rounding error of an incremental sum over a million flows, and the tie ratio. */
 static const double slack_ratio = 1e-9;
+
+/* A search through all bounds costs less than taking its finds from a heap. */
+enum { PASSES_MOST = 8 };
 
 /* ---- heaps ---- */
 
@@ -57,22 +61,6 @@ static struct ranked take_first(struct ranking *ranking)
 	size_t last = --ranking->heap.count;
 	sink(ranking, 0, ranking->heap.items[last]);
 	return first;
-}
-
-/* Returns the least key. Many fillings end before the level reaches any bound, so bounds become a
- * heap only when one is taken. */
-static double bound_least(const struct ranking *bounds)
-{
-	if (bounds->heap.count == 0)
-		return INFINITY;
-	return bounds->unordered ? bounds->least : bounds->heap.items[0].key;
-}
-
-static void bounds_order(struct ranking *bounds)
-{
-	for (size_t at = bounds->unordered ? bounds->heap.count / 2 : 0; at-- > 0;)
-		sink(bounds, at, bounds->heap.items[at]);
-	bounds->unordered = false;
 }
 
 /* ---- resources ---- */
@@ -153,22 +141,51 @@ static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 
 /* ---- filling ---- */
 
+/* Fixes a flow if its bound is below the level. Returns false if it is not fixed. */
+static bool fix_if_bound(struct fabric *fabric, uint32_t slot, double level)
+{
+	const struct share *share = &fabric->shares.items[slot];
+	const struct flow *flow = fabric->flows.items[slot];
+	if (share->solved > 0)
+		return true;
+	if (flow->bound > share->weight * level)
+		return false;
+	fix(fabric, slot, flow->bound, flow->limit_next);
+	return true;
+}
+
+static void fix_bound_unordered(struct fabric *fabric, double level)
+{
+	struct ranking *bounds = &fabric->bounds;
+	size_t left = 0;
+	bounds->least = INFINITY;
+	for (size_t i = 0; i < bounds->heap.count; i++) {
+		struct ranked one = bounds->heap.items[i];
+		if (one.key <= level * (1 + tie_ratio) &&
+		    fix_if_bound(fabric, (uint32_t)one.item, level))
+			continue;
+		bounds->heap.items[left++] = one;
+		bounds->least = one.key < bounds->least ? one.key : bounds->least;
+	}
+	bounds->heap.count = left;
+	if (++bounds->passes == PASSES_MOST)
+		for (size_t at = left / 2; at-- > 0;)
+			sink(bounds, at, bounds->heap.items[at]);
+}
+
 /* Fixes the flows whose bound is below the level and returns their number. */
 static size_t fix_bound(struct fabric *fabric, double level)
 {
 	struct ranking *bounds = &fabric->bounds;
 	size_t before = fabric->waiting;
-	while (bound_least(bounds) <= level * (1 + tie_ratio)) {
-		bounds_order(bounds);
+	if (bounds->passes < PASSES_MOST) {
+		if (bounds->least <= level * (1 + tie_ratio))
+			fix_bound_unordered(fabric, level);
+		return before - fabric->waiting;
+	}
+	while (bounds->heap.count > 0 && bounds->heap.items[0].key <= level * (1 + tie_ratio)) {
 		struct ranked first = take_first(bounds);
-		uint32_t slot = (uint32_t)first.item;
-		const struct share *share = &fabric->shares.items[slot];
-		const struct flow *flow = fabric->flows.items[slot];
-		if (share->solved > 0)
-			continue;
-		if (flow->bound <= share->weight * level)
-			fix(fabric, slot, flow->bound, flow->limit_next);
-		else
+		if (!fix_if_bound(fabric, (uint32_t)first.item, level))
 			*VEC_PUSH(fabric->arena, &fabric->aside) = first;
 	}
 	for (size_t i = 0; i < fabric->aside.count; i++)
@@ -264,7 +281,7 @@ static void prepare(struct fabric *fabric)
 	fabric->levels.heap.count = 0;
 	bounds->heap.count = 0;
 	bounds->least = INFINITY;
-	bounds->unordered = true;
+	bounds->passes = 0;
 	fabric->waiting = fabric->free_flows.count;
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
 		uint32_t slot = fabric->free_flows.items[i];

@@ -116,8 +116,8 @@ struct ranked {
 };
 struct ranking {
 	VEC(struct ranked) heap;
-	double least;   /* before it is ordered: the least key */
-	bool unordered; /* the items are not yet a heap */
+	double least;    /* before it is ordered: the least key */
+	unsigned passes; /* searches before it was ordered */
 };
 
 struct changed {
