@@ -154,24 +154,8 @@ static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_u
 	if (resource->flow_count == 2 && resource->shared_ratio > 0)
 		fabric_capacity_set(fabric, given->resource,
 				    resource->capacity * resource->shared_ratio);
-	if (resource->limit_count > 0)
-		mark_dirty(fabric, given->resource);
+	mark_dirty(fabric, given->resource);
 	return true;
-}
-
-/* A new flow changes the rates of others on full resources. Opens one at least, from which the
- * solver reaches the others if they become full. */
-static void mark_any(struct fabric *fabric, const struct flow *flow)
-{
-	int shared = -1;
-	for (size_t u = 0; u < flow->use_count; u++) {
-		const struct resource *resource = &fabric->resources.items[flow->uses[u].resource];
-		if (resource->dirty)
-			return;
-		if (resource->flow_count > 1)
-			shared = flow->uses[u].resource;
-	}
-	mark_dirty(fabric, shared);
 }
 
 static struct use *use_of(struct flow *flow, int resource)
@@ -442,9 +426,7 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	bool meets = false;
 	for (size_t i = 0; i < spec->use_count; i++)
 		meets |= attach(fabric, flow, &spec->uses[i]);
-	if (meets)
-		mark_any(fabric, flow);
-	else
+	if (!meets)
 		fabric_flow_settle_alone(fabric, flow);
 	return (struct flow_id){flow->slot, flow->serial};
 }
