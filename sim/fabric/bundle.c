@@ -243,8 +243,11 @@ bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow)
 		sum_again(fabric, &bundle);
 		raise_level(&bundle);
 	}
-	for (size_t s = 0; s < bundle.shared_count; s++)
-		fabric->resources.items[bundle.shared[s]].dirty = false;
+	for (size_t s = 0; s < bundle.shared_count; s++) {
+		struct resource *resource = &fabric->resources.items[bundle.shared[s]];
+		resource->dirty = false;
+		resource->spare = 0;
+	}
 	set_rates(fabric, &bundle);
 	return true;
 }

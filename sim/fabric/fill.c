@@ -15,13 +15,17 @@
  * the time. So both sums are also updated incrementally when flows are fixed. This gives the level
  * up to rounding, and so a lower bound of it. Levels only rise. A heap of these lower bounds, which
  * may be outdated, finds the few resources that may have the lowest level, and only these are
- * summed anew. Another heap holds the bounds of flows.
+ * summed anew. The bounds of flows are searched one by one a few times, and become another heap if
+ * the level passes more of them than that.
  */
 #include "sim/fabric/state.h"
 
 static const double tie_ratio = 1e-12; /* levels with a smaller difference are equal */
 /* Exceeds the rounding error of an incremental sum over a million flows, and the tie ratio. */
 static const double slack_ratio = 1e-9;
+
+/* A search through all bounds costs less than taking its finds from a heap. */
+enum { PASSES_MOST = 8 };
 
 /* ---- heaps ---- */
 
@@ -35,20 +39,27 @@ static void rank(struct fabric *fabric, struct ranking *ranking, double key, siz
 	heap[at] = (struct ranked){key, item};
 }
 
-static struct ranked take_first(struct ranking *ranking)
+/* Puts an item at `at` or below it, where all items below are in order. */
+static void sink(struct ranking *ranking, size_t at, struct ranked item)
 {
 	struct ranked *heap = ranking->heap.items;
-	struct ranked first = heap[0], last = heap[--ranking->heap.count];
-	size_t count = ranking->heap.count, at = 0;
-	for (size_t child = 1; child < count; child = 2 * at + 1) {
+	size_t count = ranking->heap.count;
+	for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
 		if (child + 1 < count && heap[child + 1].key < heap[child].key)
 			child++;
-		if (heap[child].key >= last.key)
+		if (heap[child].key >= item.key)
 			break;
 		heap[at] = heap[child];
 		at = child;
 	}
-	heap[at] = last;
+	heap[at] = item;
+}
+
+static struct ranked take_first(struct ranking *ranking)
+{
+	struct ranked first = ranking->heap.items[0];
+	size_t last = --ranking->heap.count;
+	sink(ranking, 0, ranking->heap.items[last]);
 	return first;
 }
 
@@ -87,45 +98,94 @@ static void rank_level(struct fabric *fabric, int index)
 		rank(fabric, &fabric->levels, level_floor(resource), (size_t)index);
 }
 
+/* Counts the rise of a flow's rate on a resource that is not open. */
+static void meet(struct fabric *fabric, const struct use *use, double rise)
+{
+	struct resource *resource = &fabric->resources.items[use->resource];
+	if (resource->round != fabric->round) {
+		resource->round = fabric->round;
+		resource->rise = 0;
+		resource->rises = false;
+		*VEC_PUSH(fabric->arena, &fabric->met) = use->resource;
+	}
+	resource->rise += use->per_unit * rise;
+	resource->rises = resource->rises || rise > 0;
+}
+
 static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 {
 	struct share *share = &fabric->shares.items[slot];
 	struct flow *flow = fabric->flows.items[slot];
+	double rise = rate - share->rate;
+	/* A flow without an end event relied on a bundle that may no longer exist. */
+	bool changes = fabs(rise) > rate_noise_ratio * share->rate || flow->end.serial == 0;
 	share->solved = rate;
 	flow->limit_next = limit;
 	fabric->waiting--;
 	for (size_t u = 0; u < flow->use_count; u++) {
 		const struct use *use = &flow->uses[u];
 		struct resource *resource = &fabric->resources.items[use->resource];
-		if (resource->epoch != fabric->epoch)
+		if (resource->epoch != fabric->epoch) {
+			if (changes && resource->flow_count > 1)
+				meet(fabric, use, rise);
 			continue;
+		}
 		resource->left -= use->per_unit * rate;
 		resource->demand -= use->per_unit * share->weight;
 		resource->waiting--;
 		resource->touched = true;
 	}
-	/* A flow without an end event relied on a bundle that may no longer exist. */
-	if (fabs(rate - share->rate) > rate_noise_ratio * share->rate || flow->end.serial == 0)
+	if (changes)
 		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, slot};
 }
 
 /* ---- filling ---- */
+
+/* Fixes a flow if its bound is below the level. Returns false if it is not fixed. */
+static bool fix_if_bound(struct fabric *fabric, uint32_t slot, double level)
+{
+	const struct share *share = &fabric->shares.items[slot];
+	const struct flow *flow = fabric->flows.items[slot];
+	if (share->solved > 0)
+		return true;
+	if (flow->bound > share->weight * level)
+		return false;
+	fix(fabric, slot, flow->bound, flow->limit_next);
+	return true;
+}
+
+static void fix_bound_unordered(struct fabric *fabric, double level)
+{
+	struct ranking *bounds = &fabric->bounds;
+	size_t left = 0;
+	bounds->least = INFINITY;
+	for (size_t i = 0; i < bounds->heap.count; i++) {
+		struct ranked one = bounds->heap.items[i];
+		if (one.key <= level * (1 + tie_ratio) &&
+		    fix_if_bound(fabric, (uint32_t)one.item, level))
+			continue;
+		bounds->heap.items[left++] = one;
+		bounds->least = one.key < bounds->least ? one.key : bounds->least;
+	}
+	bounds->heap.count = left;
+	if (++bounds->passes == PASSES_MOST)
+		for (size_t at = left / 2; at-- > 0;)
+			sink(bounds, at, bounds->heap.items[at]);
+}
 
 /* Fixes the flows whose bound is below the level and returns their number. */
 static size_t fix_bound(struct fabric *fabric, double level)
 {
 	struct ranking *bounds = &fabric->bounds;
 	size_t before = fabric->waiting;
+	if (bounds->passes < PASSES_MOST) {
+		if (bounds->least <= level * (1 + tie_ratio))
+			fix_bound_unordered(fabric, level);
+		return before - fabric->waiting;
+	}
 	while (bounds->heap.count > 0 && bounds->heap.items[0].key <= level * (1 + tie_ratio)) {
 		struct ranked first = take_first(bounds);
-		uint32_t slot = (uint32_t)first.item;
-		const struct share *share = &fabric->shares.items[slot];
-		const struct flow *flow = fabric->flows.items[slot];
-		if (share->solved > 0)
-			continue;
-		if (flow->bound <= share->weight * level)
-			fix(fabric, slot, flow->bound, flow->limit_next);
-		else
+		if (!fix_if_bound(fabric, (uint32_t)first.item, level))
 			*VEC_PUSH(fabric->arena, &fabric->aside) = first;
 	}
 	for (size_t i = 0; i < fabric->aside.count; i++)
@@ -202,7 +262,8 @@ static void set_bound(const struct fabric *fabric, struct flow *flow)
 		if (resource->epoch == fabric->epoch)
 			continue;
 		if (resource->flow_count == 1) {
-			bound = fmin(bound, resource->capacity / use->per_unit);
+			double most = resource->capacity / use->per_unit;
+			bound = most < bound ? most : bound;
 		} else if (use->resource == share->limit && share->rate < bound) {
 			bound = share->rate;
 			flow->limit_next = share->limit;
@@ -213,9 +274,14 @@ static void set_bound(const struct fabric *fabric, struct flow *flow)
 
 static void prepare(struct fabric *fabric)
 {
+	struct ranking *bounds = &fabric->bounds;
+	fabric->round++;
+	fabric->met.count = 0;
 	fabric->changed.count = 0;
 	fabric->levels.heap.count = 0;
-	fabric->bounds.heap.count = 0;
+	bounds->heap.count = 0;
+	bounds->least = INFINITY;
+	bounds->passes = 0;
 	fabric->waiting = fabric->free_flows.count;
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
 		uint32_t slot = fabric->free_flows.items[i];
@@ -225,8 +291,11 @@ static void prepare(struct fabric *fabric)
 		struct share *share = &fabric->shares.items[slot];
 		share->solved = 0;
 		set_bound(fabric, flow);
-		if (flow->bound < INFINITY)
-			rank(fabric, &fabric->bounds, flow->bound / share->weight, slot);
+		if (flow->bound == INFINITY)
+			continue;
+		double key = flow->bound / share->weight;
+		*VEC_PUSH(fabric->arena, &bounds->heap) = (struct ranked){key, slot};
+		bounds->least = key < bounds->least ? key : bounds->least;
 	}
 	for (size_t i = 0; i < fabric->open.count; i++) {
 		struct resource *resource = &fabric->resources.items[fabric->open.items[i]];

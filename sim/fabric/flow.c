@@ -77,6 +77,7 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 	ending_over(fabric);
 	fabric->capacity_changes++;
 	resource->capacity = capacity;
+	resource->spare = 0;
 	resource->capacity_most = fmax(resource->capacity_most, capacity);
 	if (resource->flow_count > 0)
 		mark_dirty(fabric, index);
@@ -148,6 +149,8 @@ static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_u
 		resource->busy_ps -= engine_now_ps(fabric->engine);
 		return false;
 	}
+	if (resource->flow_count == 2) /* the rate of a single flow is not followed */
+		resource->spare = 0;
 	if (resource->flow_count == 2 && resource->shared_ratio > 0)
 		fabric_capacity_set(fabric, given->resource,
 				    resource->capacity * resource->shared_ratio);

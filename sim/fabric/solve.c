@@ -20,6 +20,8 @@
 
 /* opened if less than this part of its capacity is left */
 static const double near_full_ratio = 1e-9;
+/* Exceeds near_full_ratio and the rounding errors of many changes of `spare`. */
+static const double sure_ratio = 1e-6;
 
 static void open_resource(struct fabric *fabric, int index)
 {
@@ -69,9 +71,12 @@ static void free_flows(struct fabric *fabric, size_t from)
 	}
 }
 
-/* Uses the rates just found. */
-static bool is_overloaded(const struct fabric *fabric, const struct resource *resource)
+/* Uses the rates just found. The sum over all flows is needed only if the rise since the last sum
+ * could have filled the resource. */
+static bool is_overloaded(const struct fabric *fabric, struct resource *resource)
 {
+	if (resource->spare - resource->rise > sure_ratio * resource->capacity)
+		return false;
 	double load = 0;
 	for (size_t i = 0; i < resource->users.count; i++) {
 		const struct user *user = &resource->users.items[i];
@@ -81,32 +86,31 @@ static bool is_overloaded(const struct fabric *fabric, const struct resource *re
 		load += user->per_unit *
 			(share->epoch == fabric->epoch ? share->solved : share->rate);
 	}
+	resource->spare = resource->capacity - load + resource->rise;
 	return load > resource->capacity * (1 - near_full_ratio);
 }
 
 static void open_border(struct fabric *fabric)
 {
-	fabric->round++;
-	for (size_t i = 0; i < fabric->changed.count; i++) {
-		uint32_t slot = fabric->changed.items[i].slot;
-		const struct flow *flow = fabric->flows.items[slot];
-		const struct share *share = &fabric->shares.items[slot];
-		bool rises = share->solved > share->rate;
-		for (size_t u = 0; u < flow->use_count; u++) {
-			int index = flow->uses[u].resource;
-			struct resource *resource = &fabric->resources.items[index];
-			if (resource->epoch == fabric->epoch || resource->flow_count == 1 ||
-			    resource->round == fabric->round)
-				continue;
-			if (resource->limit_count == 0) {
-				if (!rises)
-					continue;
-				resource->round = fabric->round;
-				if (!is_overloaded(fabric, resource))
-					continue;
-			}
+	for (size_t i = 0; i < fabric->met.count; i++) {
+		int index = fabric->met.items[i];
+		struct resource *resource = &fabric->resources.items[index];
+		if (resource->limit_count > 0 ||
+		    (resource->rises && is_overloaded(fabric, resource)))
 			open_resource(fabric, index);
-		}
+	}
+}
+
+/* Keeps what the new rates leave of the resources. */
+static void keep_spare(struct fabric *fabric)
+{
+	for (size_t i = 0; i < fabric->met.count; i++) {
+		struct resource *resource = &fabric->resources.items[fabric->met.items[i]];
+		resource->spare -= resource->rise;
+	}
+	for (size_t i = 0; i < fabric->open.count; i++) {
+		struct resource *resource = &fabric->resources.items[fabric->open.items[i]];
+		resource->spare = resource->left;
 	}
 }
 
@@ -171,6 +175,7 @@ static void solve_from(struct fabric *fabric, int start)
 		fabric_fill(fabric);
 		open_border(fabric);
 	}
+	keep_spare(fabric);
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
 		const struct flow *flow = fabric->flows.items[fabric->free_flows.items[i]];
 		if (fabric->shares.items[flow->slot].limit != flow->limit_next)

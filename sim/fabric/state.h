@@ -98,8 +98,11 @@ struct resource {
 	double left;       /* capacity not used by fixed flows */
 	double demand;     /* sum of a * weight over flows that are not fixed */
 	double demand_all; /* sum of a * weight over all flows */
-	uint64_t round;    /* the last filling after which its load was checked */
 	uint32_t waiting;  /* number of flows that are not fixed */
+	bool rises;        /* the rate of some flow rises, while it is not open */
+	double rise;       /* by how much its load rises then */
+	double spare;      /* lower bound, up to rounding, of what its flows leave of it */
+	uint64_t round;    /* the last filling in which it is in `met` */
 };
 
 /* Number of flows between the one that is read and the one that is prefetched. With a hundred
@@ -113,6 +116,8 @@ struct ranked {
 };
 struct ranking {
 	VEC(struct ranked) heap;
+	double least;    /* before it is ordered: the least key */
+	unsigned passes; /* searches before it was ordered */
 };
 
 struct changed {
@@ -163,6 +168,7 @@ struct fabric {
 	uint32_t epoch;
 	uint64_t round;
 	VEC(int) open;               /* resources whose flows are all free */
+	VEC(int) met;                /* other resources of flows with a new rate */
 	VEC(uint32_t) free_flows;    /* slots of those free flows */
 	size_t waiting;              /* number of free flows that are not fixed */
 	VEC(struct changed) changed; /* free flows with a new rate */
