@@ -2,6 +2,8 @@
 #include "calib/fit/components.h"
 
 enum { ITERATIONS = 2000 };
+/* Begins there without a prior. */
+static const double FIRST_RATIO = 0.1;
 
 double components_variance(const struct error_row *row,
 			   const struct model_error errors[MECHANISM_COUNT])
@@ -34,7 +36,8 @@ void components_estimate(const struct error_row *rows, size_t count,
 			 const struct model_error priors[MECHANISM_COUNT],
 			 struct model_error found[MECHANISM_COUNT])
 {
-	memcpy(found, priors, MECHANISM_COUNT * sizeof *found);
+	for (size_t m = 0; m < MECHANISM_COUNT; m++)
+		found[m].ratio = priors[m].ratio > 0 ? priors[m].ratio : FIRST_RATIO;
 	for (size_t i = 0; i < ITERATIONS; i++) {
 		struct model_error next[MECHANISM_COUNT];
 		for (size_t m = 0; m < MECHANISM_COUNT; m++)

@@ -4,9 +4,9 @@
  * The error of a row is the sum of those of its mechanisms, each times its share of the time, and
  * of a known part. All are independent and normal with mean 0. The variances are those with the
  * largest likelihood together with a prior, which counts as freedom_count more errors of its size.
- * They follow from iterations of the form  variance = sum(w k e^2) / sum(w k), where k is the part
- * of the row's variance that comes from the mechanism, and e the error that it then has. This is
- * the EM algorithm (Dempster, Laird, Rubin, JRSS B 39, 1977) in a form that converges faster. */
+ * They follow from iterations of the form variance = sum(w k e^2) / sum(w k). Here k is the part of
+ * the row's variance that comes from the mechanism, and e is the error that the mechanism then has.
+ * This is the EM algorithm (Dempster, Laird, Rubin, JRSS B 39, 1977), which converges faster so. */
 #pragma once
 
 #include "sim/scenario/scenario.h"

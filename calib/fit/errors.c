@@ -57,7 +57,10 @@ static bool kind_of(struct collecting *c, const struct dataset_row *row, enum ca
 	return scenario != NULL;
 }
 
-double fit_error_of_share(const struct dataset_row *row, double predicted, double share)
+/* Returns ln(measured / predicted) of a part of the row's time, which is the share of the predicted
+ * time and the only wrong part. If the measured time is shorter than predicted, this is the
+ * logarithm of the whole time divided by the share, because the part may then be below 0. */
+static double error_of_share(const struct dataset_row *row, double predicted, double share)
 {
 	bool time = row->measure == MEASURE_TIME || row->measure == MEASURE_ELAPSED;
 	double longer = time ? row->measured / predicted : predicted / row->measured;
@@ -79,7 +82,7 @@ struct error_row fit_error_row(const struct dataset_row *row, double predicted,
 				error.shares[m] = parts[i].share;
 	if (error.shares[MECHANISM_FORWARDED] > 0)
 		whole = fmin(error.shares[MECHANISM_FORWARDED], 1);
-	error.square = pow(whole * fit_error_of_share(row, predicted, whole), 2);
+	error.square = pow(whole * error_of_share(row, predicted, whole), 2);
 	return error;
 }
 
@@ -156,7 +159,8 @@ static void sum_up(struct collecting *c, struct model_errors *errors)
 	}
 	struct model_error priors[MECHANISM_COUNT];
 	for (size_t k = 0; k < MECHANISM_COUNT; k++)
-		priors[k] = (struct model_error){sqrt(squares / spare), COMMON_ROWS};
+		priors[k] =
+			(struct model_error){spare > 0 ? sqrt(squares / spare) : 0, COMMON_ROWS};
 	components_estimate(rows, count, priors, errors->same);
 }
 

@@ -14,7 +14,7 @@
  *   3  r / s is the error that the measurement would have if it were left out of the fits (to
  *      first order). It has the weight s, and the shares of the time on which the mechanisms act.
  *      A forwarded row's r is linear in the error of the added time, which is its share a of the
- *      step: r = a e with e = fit_error_of_share.
+ *      step: r = a e, where e is the logarithm of the factor of that time.
  *   4  components.h splits the errors into those of mechanisms. A few rows are weak evidence, so
  *      the prior of each is the error of all rows but those of forwarding together, with the
  *      weight of 3 rows. */
@@ -30,10 +30,6 @@ struct model_errors {
 	struct evidences evidence;                /* what all fits were fitted on */
 };
 
-/* Returns ln(measured / predicted) of a part of the row's time, which is the share of the predicted
- * time and the only wrong part. If the measured time is shorter than predicted, this is the
- * logarithm of the whole time divided by the share, because the part may then be below 0. */
-double fit_error_of_share(const struct dataset_row *row, double predicted, double share);
 /* Returns the squared error and the shares of a predicted row (step 3). A ratio to one GPU has no
  * error of one GPU. */
 struct error_row fit_error_row(const struct dataset_row *row, double predicted,

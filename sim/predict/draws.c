@@ -76,8 +76,8 @@ static double start_share(const struct scenario *scenario, uint64_t seed, double
 	return share;
 }
 
-/* Returns the share of the main part in the time. What a plan splits has no ratio to one GPU; there
- * it is the share in which GPUs work. */
+/* Returns the share of the main part in the time. A program that a plan splits has no ratio to one
+ * GPU, so there it is the share in which GPUs work. */
 static double main_share(const struct draws *draws, const struct job_point *answer)
 {
 	if (draws->start_share > 0)

@@ -56,9 +56,8 @@ enum mechanism scenario_mechanism(const struct scenario *scenario, enum case_par
 	enum mechanism mechanism = mechanisms[scenario_kind(scenario)][part];
 	if (part == PART_ONE_GPU && plays_recorded_times(scenario))
 		return MECHANISM_COUNT;
-	const char *transport = scenario_transport(scenario);
-	bool tcp = transport && strcmp(transport, "tcp") == 0;
-	return mechanism == MECHANISM_WIRE && tcp ? MECHANISM_TCP : mechanism;
+	bool sockets = scenario_transport(scenario) && scenario->jobs[0].transport->sockets;
+	return mechanism == MECHANISM_WIRE && sockets ? MECHANISM_TCP : mechanism;
 }
 
 enum case_kind scenario_kind(const struct scenario *scenario)

@@ -240,7 +240,7 @@ enum case_part {
 	PART_ADDED,   /* the time that forwarding or several GPUs add; the start of a collective */
 	CASE_PART_COUNT,
 };
-/* What the model error belongs to. */
+/* Each part of the model error belongs to one of these. */
 enum mechanism {
 	MECHANISM_LOCAL,
 	MECHANISM_FORWARDED,

@@ -18,30 +18,32 @@ static void link_to(const char *root, const char *name)
 	CHECK(symlink(whole, path_of(name)) == 0);
 }
 
+static double square_of(enum measure measure, double measured, double predicted)
+{
+	const struct dataset_row row = {.measure = measure, .measured = measured};
+	const struct error_part parts[CASE_PART_COUNT] = {
+		{"error.local", 0, 0, 0.8, 0}, {"", 0, 0, 0, 0}, {"error.forwarded", 0, 0, 0.2, 0}};
+	return fit_error_row(&row, predicted, parts).square;
+}
+
 /* A step of 100 s is predicted, of which forwarding adds 20 s. If it takes 120 s, forwarding adds
  * 40 s, twice as much. If it takes 90 s, the error of the whole is divided by the share. A ratio of
  * 0.5 instead of 0.8 means that 1 s is added to a local second, instead of 0.25 s. */
 static void error_of_the_added_time_is_that_of_its_share(void)
 {
-	struct dataset_row row = {.measure = MEASURE_TIME, .measured = 120};
-	CHECK_NEAR(fit_error_of_share(&row, 100, 0.2), log(2), 1e-12);
-	row.measured = 90;
-	CHECK_NEAR(fit_error_of_share(&row, 100, 0.2), log(0.9) / 0.2, 1e-12);
-	row = (struct dataset_row){.measure = MEASURE_RATIO, .measured = 0.5};
-	CHECK_NEAR(fit_error_of_share(&row, 0.8, 0.2), log(4), 1e-12);
-	row = (struct dataset_row){.measure = MEASURE_THROUGHPUT, .measured = 50};
-	CHECK_NEAR(fit_error_of_share(&row, 40, 1), log(0.8), 1e-12);
-	CHECK(fit_error_of_share(&row, 40, 0) == 0);
+	CHECK_NEAR(square_of(MEASURE_TIME, 120, 100), pow(0.2 * log(2), 2), 1e-12);
+	CHECK_NEAR(square_of(MEASURE_TIME, 90, 100), pow(log(0.9), 2), 1e-12);
+	CHECK_NEAR(square_of(MEASURE_RATIO, 0.5, 0.8), pow(0.2 * log(4), 2), 1e-12);
 }
 
 /* Two rows of one measurement (equal numbers in a table) count as one. Their squared residuals are
- * averaged, and so are their weights, which are the squares of the added time's shares. The other
- * kinds have no row, so three more measurements have the error 0. */
+ * averaged, and so are the shares of their mechanisms. Only forwarded rows exist, so the prior is
+ * 0. */
 static void rows_of_a_measurement_count_once(void)
 {
 	static const char table[] = "batch\trate\trole\n8\t40\tfit\n16\t40\tfit\n32\t50\tfit\n";
 	const char *root = data_root_find(arena), *broken = NULL;
-	double squares[3] = {0}, weights[3] = {0};
+	struct error_row rows[2] = {{.weight = 1}, {.weight = 1}};
 	mkdir(path_of("calib"), 0700);
 	mkdir(path_of("calib/measured"), 0700);
 	link_to(root, "topologies");
@@ -65,21 +67,28 @@ static void rows_of_a_measurement_count_once(void)
 		double value = dataset_point(arena, diag, row, folder, NULL, 0, 1, NULL, &broken);
 		struct dataset_row ratio = *row;
 		ratio.measure = MEASURE_RATIO;
-		double share =
-			1 - dataset_point(arena, diag, &ratio, folder, NULL, 0, 1, NULL, &broken);
-		CHECK(share > 0.05 && share < 1);
-		squares[i] = pow(share * fit_error_of_share(row, value, share), 2);
-		weights[i] = share * share;
+		double part = dataset_point(arena, diag, &ratio, folder, NULL, 0, 1, NULL, &broken);
+		const struct error_part parts[CASE_PART_COUNT] = {
+			{"error.local", 0, 0, part, 0},
+			{"", 0, 0, 0, 0},
+			{"error.forwarded", 0, 0, 1 - part, 0}};
+		const struct error_row one = fit_error_row(row, value, parts);
+		struct error_row *sum = &rows[i / 2];
+		CHECK(part > 0 && part < 0.95);
+		for (size_t m = 0; m < MECHANISM_COUNT; m++)
+			sum->shares[m] += one.shares[m] / (i < 2 ? 2 : 1);
+		sum->square += one.square / (i < 2 ? 2 : 1);
 	}
 	diag_print(diag, stdout);
 	if (CHECK(dataset && errors && !broken)) {
-		double sum = (squares[0] + squares[1]) / 2 + squares[2];
-		double weight = (weights[0] + weights[1]) / 2 + weights[2];
-		const struct kind_error *forwarded = &errors->kinds[CASE_FORWARDED];
-		CHECK(forwarded->measurement_count == 2);
-		CHECK_NEAR(forwarded->error_ratio, sqrt(sum / (weight + 3)), 1e-9);
-		CHECK_NEAR(forwarded->freedom_count, weight + 3, 1e-9);
-		CHECK(errors->kinds[CASE_LOCAL].error_ratio == 0);
+		struct model_error priors[MECHANISM_COUNT], found[MECHANISM_COUNT];
+		for (size_t m = 0; m < MECHANISM_COUNT; m++)
+			priors[m] = (struct model_error){0, 3};
+		components_estimate(rows, 2, priors, found);
+		CHECK(errors->rows_count[MECHANISM_FORWARDED] == 2);
+		for (size_t m = 0; m < MECHANISM_COUNT; m++)
+			CHECK_NEAR(errors->same[m].ratio, found[m].ratio, 1e-9);
+		CHECK(found[MECHANISM_FORWARDED].ratio > 0 && found[MECHANISM_WIRE].ratio == 0);
 	}
 	static const char *const made[] = {"calib/measured/own.tsv", "calib/measured/own.cfg",
 					   "calib/profiles", "models", "topologies"};
