@@ -177,7 +177,9 @@ struct prediction {
 	struct estimate latency_s[QUANTILE_COUNT], first_token_s[QUANTILE_COUNT],
 		between_tokens_s[QUANTILE_COUNT];
 	/* means over requests; token_s: time for each token after the first */
-	struct estimate first_token_mean_s, token_s;
+	struct estimate first_token_mean_s, token_s, token_quantile_s[QUANTILE_COUNT];
+	/* a user's mean tokens/s; requests/s that meet all objectives */
+	struct estimate user_token_throughput, goodput;
 	double cache_tokens_count;      /* tokens that fit into the KV caches; 0: there are none */
 	struct estimate slo_attainment; /* share of requests that meet all objectives */
 	/* name: share of requests with less latency; a pointer, because sweeps keep a million

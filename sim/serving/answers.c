@@ -54,9 +54,11 @@ static void gap_quantiles(const uint64_t *gaps, double *quantiles_s)
 struct answers_summing {
 	struct serving_answers answers;
 	double *latencies_s, *firsts_s; /* of ended requests */
+	double *tokens_s;               /* of those with two tokens */
 	size_t count;
-	double left_count;               /* requests that the services could not carry */
-	double met_count, between_count; /* requests that meet objectives, that have two tokens */
+	double left_count;    /* requests that the services could not carry */
+	double met_count;     /* requests that meet objectives */
+	size_t between_count; /* requests that have two tokens */
 	bool has_objective;
 	uint64_t *gaps;
 };
@@ -72,8 +74,8 @@ static bool meets(const struct serve_params *params, double latency_s, double fi
 static void add_query(struct answers_summing *sums, const struct serve_params *params,
 		      const struct query *q)
 {
-	double latency_s = s_from_ps(q->end_ps - q->request->arrival_ps);
-	double first_s = s_from_ps(q->first_ps - q->request->arrival_ps);
+	double latency_s = s_from_ps(q->end_ps - q->arrival_ps);
+	double first_s = s_from_ps(q->first_ps - q->arrival_ps);
 	double tokens = q->request->output, rest_s = latency_s;
 	double between_s = tokens > 1 ? s_from_ps(q->last_ps - q->first_ps) / (tokens - 1) : NAN;
 	for (size_t i = 0; i < SERVE_OTHER; i++) {
@@ -83,7 +85,8 @@ static void add_query(struct answers_summing *sums, const struct serve_params *p
 	sums->answers.parts_s[SERVE_OTHER] += fabs(rest_s) > 1e-9 * latency_s ? rest_s : 0;
 	if (tokens > 1) {
 		sums->answers.token_mean_s += between_s;
-		sums->between_count++;
+		sums->answers.user_tokens_per_s += 1 / between_s;
+		sums->tokens_s[sums->between_count++] = between_s;
 	}
 	sums->answers.first_mean_s += first_s;
 	sums->latencies_s[sums->count] = latency_s;
@@ -262,6 +265,7 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	struct arena *scratch = arena_new();
 	struct answers_summing sums = {.latencies_s = ARENA_ARRAY(scratch, room, double),
 				       .firsts_s = ARENA_ARRAY(scratch, room, double),
+				       .tokens_s = ARENA_ARRAY(scratch, room, double),
 				       .gaps = gaps_new(scratch)};
 	struct serving_answers *answers = &sums.answers;
 	for (size_t i = first; i < end; i++)
@@ -270,14 +274,20 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	double count = (double)sums.count;
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;
-	answers->token_mean_s /= sums.between_count;
+	answers->token_mean_s /= (double)sums.between_count;
+	answers->user_tokens_per_s /= (double)sums.between_count;
 	add_replicas(answers, serving, &serving->services[first], end - first);
 	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
 		answers->parts_s[i] /= count;
 	answers->attainment_ratio =
 		sums.has_objective ? sums.met_count / answers->requests_count : NAN;
+	answers->goodput_per_s = answers->requests_per_s * answers->attainment_ratio;
 	gap_quantiles(sums.gaps, answers->between_s);
 	for (size_t k = 0; k < SERVE_QUANTILES; k++) {
+		answers->token_s[k] = NAN;
+		if (sums.between_count > 0)
+			answers->token_s[k] =
+				num_quantile(sums.tokens_s, sums.between_count, serve_quantiles[k]);
 		answers->latency_s[k] = answers->first_s[k] = NAN;
 		if (sums.count == 0)
 			continue;
