@@ -170,6 +170,7 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 	p->slo_attainment = SERVING(draws, attainment_ratio);
 	p->refused_count = point->failed ? 0 : (uint64_t)point->serving.refused_count;
 	p->overload_ratio = point->failed ? 0 : point->serving.overload_ratio;
+	p->error_ratio = point->failed ? 0 : point->serving.error_ratio;
 	p->wanted_count = point->failed ? 0 : point->serving.wanted_count;
 	p->preempted_count = point->failed ? 0 : (uint64_t)point->serving.preempted_count;
 	struct breakdown_part *shares = ARENA_ARRAY(arena, SERVE_CDF_POINTS, struct breakdown_part);

@@ -183,6 +183,25 @@ static double requests_wanted(const struct serving *serving, const struct servic
 	return TIMES * running_most(serving, service);
 }
 
+/* Returns the half width of the 90 % interval of the requests in a window, from those in equal
+ * parts of it (batch means; Law, Simulation Modeling and Analysis, 9.5.3). */
+static double batch_error(const struct service *service, const int64_t window_ps[2])
+{
+	enum { PARTS = 10 };
+	const double STUDENT = 1.833; /* 95 % quantile with 9 degrees of freedom */
+	double sum = 0, squares = 0;
+	for (int64_t i = 0; i < PARTS; i++) {
+		int64_t length_ps = (window_ps[1] - window_ps[0]) / PARTS;
+		int64_t begin_ps = window_ps[0] + i * length_ps;
+		double count =
+			work_inside(service, (int64_t[2]){begin_ps, begin_ps + length_ps}).requests;
+		sum += count;
+		squares += count * count;
+	}
+	double variance = fmax(0, squares - sum * sum / PARTS) / (PARTS - 1);
+	return STUDENT * sqrt(PARTS * variance);
+}
+
 /* The throughput is the work in a window in which the load does not change. The window opens when
  * the first measured request has arrived, and as many requests have ended as the warm-up has. It
  * closes when the last request leaves the queue, because until then new requests replace those that
@@ -207,6 +226,8 @@ static void add_throughput(struct serving_answers *answers, const struct serving
 		window_s = s_from_ps(window_ps[1] - window_ps[0]);
 		answers->wanted_count += requests_wanted(serving, service);
 	}
+	double error_per_s = batch_error(service, window_ps) / window_s;
+	answers->error_ratio = hypot(answers->error_ratio, error_per_s);
 	answers->requests_per_s += work.requests / window_s;
 	answers->tokens_per_s += work.tokens / window_s;
 }
@@ -271,6 +292,7 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	for (size_t i = first; i < end; i++)
 		add_service(&sums, serving, &serving->services[i]);
 	answers->overload_ratio = sums.left_count / answers->requests_count;
+	answers->error_ratio /= answers->requests_per_s;
 	double count = (double)sums.count;
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;

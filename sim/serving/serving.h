@@ -63,6 +63,8 @@ extern const double serve_cdf_shares[SERVE_CDF_POINTS];
 
 /* From this value of overload_ratio on, a server cannot carry its load. */
 #define OVERLOAD_LEAST 0.05
+/* From this error_ratio on, results state it. */
+#define ERROR_SHOWN 0.1
 
 enum serve_part { /* causes of a request's latency */
 		  SERVE_KERNEL,
@@ -102,6 +104,9 @@ struct serving_answers {
 	 * that were refused, as a share of those that arrived. A few percent are
 	 * usual, because queues vary. */
 	double overload_ratio;
+	/* Half width of the 90 % interval of the throughput because the run is finite, divided by
+	 * the throughput. */
+	double error_ratio;
 	/* Number of requests from which on the throughput is that of a steady state. 0: it is. */
 	double wanted_count;
 };

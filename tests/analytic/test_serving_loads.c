@@ -136,7 +136,25 @@ static void engines_mix_and_cut_prompts_in_their_ways(void)
 	}
 }
 
+/* A full server with equal services of 1 s ends the same number of requests in each part of a run.
+ * With exponential services, n requests vary by sqrt(n), so half of the 90 % interval is 1.833 /
+ * sqrt(n). Ten parts estimate this within a third (one standard deviation is 24 %). */
+static void a_finite_run_has_the_error_of_its_batch_means(void)
+{
+	for (int chance = 0; chance < 2; chance++) {
+		struct bench b = bench_of(4000);
+		b.params.rate_count = 3;
+		b.params.warmup_ratio = 0;
+		b.params.prompt_count = 1000;
+		struct serving_answers answers = run(&b, 1, 0, chance ? by_chance : by_rows);
+		double wanted = chance ? 1.833 / sqrt(4000) : 0;
+		CHECK(fabs(answers.error_ratio - wanted) <= fmax(0.001, wanted / 2));
+		arena_free(b.arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_finite_run_has_the_error_of_its_batch_means),
 	TEST(a_closed_loop_has_the_throughput_of_its_clients),
 	TEST(the_throughput_is_the_rate_of_arrivals_up_to_the_capacity),
 	TEST(host_time_of_requests_delays_their_first_token),
