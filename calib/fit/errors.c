@@ -62,8 +62,8 @@ static bool kind_of(struct collecting *c, const struct dataset_row *row, enum ca
  * logarithm of the whole time divided by the share, because the part may then be below 0. */
 static double error_of_share(const struct dataset_row *row, double predicted, double share)
 {
-	bool time = row->measure == MEASURE_TIME || row->measure == MEASURE_ELAPSED;
-	double longer = time ? row->measured / predicted : predicted / row->measured;
+	double longer = measure_is_time(row->measure) ? row->measured / predicted
+						      : predicted / row->measured;
 	if (!(share > 0))
 		return 0;
 	return share < 1 && longer > 1 ? log1p((longer - 1) / share) : log(longer) / share;

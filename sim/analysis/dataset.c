@@ -22,6 +22,9 @@ const struct measure_kind measures[MEASURE_COUNT] = {
 	{"tflops_gpu", "model TFLOP/s/GPU", "TFLOP/s/GPU", QUANTITY_COUNT},
 	{"mfu", "MFU", "", QUANTITY_RATIO},
 	{"hfu", "HFU", "", QUANTITY_RATIO},
+#define SERVED(name, text, words, member, answer) {text, words, "s", QUANTITY_TIME},
+#include "sim/analysis/serving_measures.def"
+#undef SERVED
 };
 
 enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *group,
@@ -35,7 +38,9 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 			return (enum measure)i;
 	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
 		   "dataset: the quantity '%s' does not exist (write throughput, tokens, "
-		   "tokens_gpu, tflops_gpu, mfu, hfu, ratio, speedup, time, gain or elapsed)",
+		   "tokens_gpu, tflops_gpu, mfu, hfu, ratio, speedup, time, gain or elapsed, or "
+		   "for served requests latency_p50, first_token, token, or a quantile such as "
+		   "token_p99)",
 		   name);
 	return without;
 }

@@ -32,6 +32,9 @@ enum measure {
 	MEASURE_TFLOPS_GPU,
 	MEASURE_MFU,
 	MEASURE_HFU,
+#define SERVED(name, text, words, member, answer) MEASURE_##name,
+#include "sim/analysis/serving_measures.def"
+#undef SERVED
 	MEASURE_COUNT,
 };
 struct measure_kind {
@@ -41,6 +44,10 @@ struct measure_kind {
 	enum quantity quantity;
 };
 extern const struct measure_kind measures[MEASURE_COUNT];
+static inline bool measure_is_time(enum measure measure)
+{
+	return measures[measure].quantity == QUANTITY_TIME;
+}
 
 enum { DIMENSIONS_OF_GRID_MAX = 6 };
 

@@ -261,7 +261,7 @@ static double scale_of(struct dataset_reader *r, const struct cfg_node *quantity
 	double scale = 1, unit = 1;
 	cfg_number(cfg_child(quantity, "scale"), &scale);
 	const char *name = dataset_text(r->node, "value_unit");
-	if (name && measure == MEASURE_TIME) {
+	if (name && measure_is_time(measure)) {
 		const char *wrong = quantity_parse(r->arena, QUANTITY_TIME,
 						   arena_printf(r->arena, "1 %s", name), &unit);
 		if (wrong)

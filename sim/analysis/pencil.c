@@ -86,15 +86,10 @@ static struct forwarded_step forwarded(const struct dataset_row *row, const char
 	return step;
 }
 
-static bool is_time(enum measure measure)
-{
-	return measure == MEASURE_TIME || measure == MEASURE_ELAPSED;
-}
-
 /* Returns the time of a step for which the measure's number is value, except for a factor. */
 static double as_time(enum measure measure, double value)
 {
-	return is_time(measure) ? value : 1 / value;
+	return measure_is_time(measure) ? value : 1 / value;
 }
 
 /* Measurements of one step, a local and a forwarded one, differ by about this part of it without
@@ -147,8 +142,8 @@ void pencil_row(const struct pencil_costs *costs, const char *data_root, uint64_
 	};
 	for (int i = 0; i < PREDICTOR_COUNT; i++) {
 		double longer = steps_s[i] / outcome->step_s;
-		double value =
-			outcome->predicted.value * (is_time(row->measure) ? longer : 1 / longer);
+		double value = outcome->predicted.value *
+			       (measure_is_time(row->measure) ? longer : 1 / longer);
 		pencil->predicted[i] = value;
 		pencil->error[i] = value / row->measured - 1;
 		pencil->added_error[i] = added_error(outcome, value);

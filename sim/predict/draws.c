@@ -489,10 +489,11 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	size_t serving = offsetof(struct job_point, serving);
 	bool share = offset == offsetof(struct job_point, gpu_utilization) ||
 		     offset == serving + offsetof(struct serving_answers, attainment_ratio);
+	bool rate = offset >= serving + offsetof(struct serving_answers, requests_per_s) &&
+		    offset <= serving + offsetof(struct serving_answers, goodput_per_s);
 	bool time = offset == offsetof(struct job_point, step_s) ||
 		    offset == offsetof(struct job_point, elapsed_s) ||
-		    (offset >= serving && !share &&
-		     offset != serving + offsetof(struct serving_answers, tokens_per_s));
+		    (offset >= serving && !share && !rate);
 	for (size_t i = 0; i < draws->count; i++) {
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];

@@ -155,16 +155,22 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 		p->latency_s[k] = SERVING(draws, latency_s[k]);
 		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : ESTIMATE_NONE;
 		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : ESTIMATE_NONE;
+		p->token_quantile_s[k] = tokens ? SERVING(draws, token_s[k]) : ESTIMATE_NONE;
 	}
 	p->first_token_mean_s = tokens ? SERVING(draws, first_mean_s) : ESTIMATE_NONE;
 	p->token_s = tokens ? SERVING(draws, token_mean_s) : ESTIMATE_NONE;
 	p->cache_tokens_count = point->failed ? 0 : point->serving.cache_tokens_count;
-	p->token_throughput = ESTIMATE_NONE;
-	if (tokens)
-		p->token_throughput = SERVING(draws, tokens_per_s);
+	double gpus = 0;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		gpus += (double)scenario->jobs[i].rank_count * scenario->jobs[i].fraction_ratio;
+	p->token_throughput = tokens ? SERVING(draws, tokens_per_s) : ESTIMATE_NONE;
+	p->gpu_token_throughput = estimate_scaled(p->token_throughput, 1 / gpus);
+	p->user_token_throughput = tokens ? SERVING(draws, user_tokens_per_s) : ESTIMATE_NONE;
+	p->goodput = SERVING(draws, goodput_per_s);
 	p->slo_attainment = SERVING(draws, attainment_ratio);
 	p->refused_count = point->failed ? 0 : (uint64_t)point->serving.refused_count;
 	p->overload_ratio = point->failed ? 0 : point->serving.overload_ratio;
+	p->error_ratio = point->failed ? 0 : point->serving.error_ratio;
 	p->wanted_count = point->failed ? 0 : point->serving.wanted_count;
 	p->preempted_count = point->failed ? 0 : (uint64_t)point->serving.preempted_count;
 	struct breakdown_part *shares = ARENA_ARRAY(arena, SERVE_CDF_POINTS, struct breakdown_part);

@@ -12,8 +12,8 @@ static const char *number(struct arena *arena, enum measure measure, double valu
 {
 	if (!isfinite(value))
 		return "FAIL";
-	return measure == MEASURE_TIME ? quantity_format(arena, QUANTITY_TIME, value)
-				       : arena_printf(arena, "%.4g", value);
+	return measure_is_time(measure) ? quantity_format(arena, QUANTITY_TIME, value)
+					: arena_printf(arena, "%.4g", value);
 }
 
 static const char *interval(struct arena *arena, enum measure measure, const struct estimate *p)

@@ -226,6 +226,11 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 			"overload: requests arrive faster than they are served; %.0f %% of them "
 			"were refused or made the queues longer\n",
 			100 * p->overload_ratio);
+	if (kind == PREDICTION_SERVING && p->error_ratio >= ERROR_SHOWN)
+		fprintf(out,
+			"statistical error: %.0f %% of the throughput, because few requests were "
+			"simulated (write a larger serve.requests)\n",
+			100 * p->error_ratio);
 	if (kind == PREDICTION_SERVING && p->wanted_count > 0)
 		fprintf(out,
 			"few requests: the throughput is that of all of them until the last one "

@@ -174,11 +174,13 @@ struct prediction {
 	 * 50, 90, 95 and 99 %. The step time is then the mean latency, with its breakdown. */
 	uint64_t requests_count; /* the warm-up included */
 	uint64_t refused_count, preempted_count;
-	double overload_ratio, wanted_count; /* of struct serving_answers */
+	double overload_ratio, error_ratio, wanted_count; /* of struct serving_answers */
 	struct estimate latency_s[QUANTILE_COUNT], first_token_s[QUANTILE_COUNT],
 		between_tokens_s[QUANTILE_COUNT];
 	/* means over requests; token_s: time for each token after the first */
-	struct estimate first_token_mean_s, token_s;
+	struct estimate first_token_mean_s, token_s, token_quantile_s[QUANTILE_COUNT];
+	/* a user's mean tokens/s; requests/s that meet all objectives */
+	struct estimate user_token_throughput, goodput;
 	double cache_tokens_count;      /* tokens that fit into the KV caches; 0: there are none */
 	struct estimate slo_attainment; /* share of requests that meet all objectives */
 	/* name: share of requests with less latency; a pointer, because sweeps keep a million

@@ -19,6 +19,8 @@ static const struct param_row case_rows[] = {
 		   "PyTorch with the number type of today that the GPUs have (case_stack.c)",
 		   "assumption: PyTorch trains images with automatic mixed precision, and language "
 		   "models in bf16 with AdamW"),
+	PARAM_TEXT(struct case_params, engine, "",
+		   "model server: name of a file of models/engines/; empty: the values of serve"),
 	PARAM_TEXT(struct case_params, runtime, "none",
 		   "remoting runtime: name of a file of models/runtimes/; none: the local driver"),
 	PARAM_TEXT(struct case_params, transport, "auto",
@@ -120,8 +122,7 @@ static const struct param_row case_rows[] = {
 		"whether the kernels that a local program launches without other calls in "
 		"between are simulated as one; off simulates each, which gives the same times"),
 	PARAM_WHOLE(struct case_params, events_count, 0, 1e15, "0",
-		    "largest number of events of a run; a run that needs more has failed; 0 means "
-		    "10^8, and 2 x 10^9 for a plan"),
+		    "most events of a run, or it has failed; 0: 10^8, and 2 x 10^9 for a plan"),
 	PARAM_TEXT(
 		struct case_params, collective, "",
 		"collective to repeat without training, as nccl-tests does; empty means training"),
@@ -257,12 +258,12 @@ static bool is_profile_of(const char *exchange, const struct gpu_entry *gpu, con
 	return strcmp(name, generation) == 0;
 }
 
-/* Returns true if the profile of that name is for the runtime or for a GPU of the topology. */
+/* Returns true if the profile is for the runtime, the engine or a GPU. */
 static bool is_profile_here(const struct reader *c, const char *name)
 {
 	const struct topology *topology = &c->scenario->topology;
 	size_t gpu_count = c->params->gpu_profiles ? topology->gpu_count : 0;
-	bool here = strcmp(name, c->params->runtime) == 0;
+	bool here = !strcmp(name, c->params->runtime) || !strcmp(name, c->params->engine);
 	for (size_t gpu = 0; gpu < gpu_count && !here; gpu++)
 		here = is_profile_of(c->params->exchange, &topology->gpus[gpu], name);
 	return here;
@@ -490,8 +491,7 @@ static const char *batches_of(const struct reader *c)
 			    : arena_printf(c->arena, "batch %g", most);
 }
 
-/* The programs of a case may have networks and batches of their own, so they must be read before.
- */
+/* Networks and batches of all programs must be read before. */
 static const char *case_name(const struct reader *c)
 {
 	const char *name = cfg_text(cfg_child(c->group, "name"));

@@ -85,6 +85,11 @@ void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry)
 bool case_serves(const struct reader *c);
 /* Sets the defaults of such a case, and the number of GPUs that it needs. */
 void case_serve_want(struct reader *c);
+/* Applies the file of case.engine: its groups set parameters that the case does not set. */
+void case_read_engine(struct reader *c);
+/* Lets a group of a file set the parameters NAME.* of a table that the case does not set. */
+void case_defaults(struct reader *c, const struct cfg_node *group, const char *name,
+		   const struct param_table *table);
 /* Turns the clients, which were read, into replicas of services. */
 void case_read_services(struct reader *c);
 

@@ -32,6 +32,28 @@ void case_serve_want(struct reader *c)
 				  c->params->expert_count);
 }
 
+void case_read_engine(struct reader *c)
+{
+	const struct cfg_node *file;
+	if (!c->params->engine[0])
+		return;
+	if (!case_serves(c)) {
+		case_error(c, "case.engine",
+			   "case.engine is a model server, but the case serves no requests (add a "
+			   "group serve, or leave case.engine out)");
+		return;
+	}
+	case_group(c, case_origin_of(c, "case.engine"), "models/engines", "engine",
+		   c->params->engine, "engine", &file);
+	if (!file)
+		return;
+	cfg_only(c->diag, file, CFG_KEYS("engine", "serve", "stack", "library"));
+	cfg_only(c->diag, cfg_child(file, "engine"), CFG_KEYS("help", "version", "source"));
+	case_defaults(c, cfg_child(file, "serve"), "serve", &serve_table);
+	case_defaults(c, cfg_child(file, "stack"), "stack", &stack_table);
+	case_defaults(c, cfg_child(file, "library"), "library", &library_table);
+}
+
 /* Returns the group that describes the requests of a network; NULL: the file has none. A group may
  * name the network as the case does, or as its file does. */
 static const struct cfg_node *find_group(const struct reader *c, const struct job_entry *entry,
@@ -114,6 +136,18 @@ static void phases_fit(struct reader *c, const struct service_entry *service)
 			   service->prefix, service->prefix, PHASES_MAX);
 }
 
+/* Reports an error if fewer clients of a closed loop send requests than full batches need. */
+static void clients_fill_batches(struct reader *c, const struct serve_params *params,
+				 const char *prefix)
+{
+	if (params->batching == BATCHING_FIXED && params->concurrency_count > 0 &&
+	    params->concurrency_count < params->batch_count * (double)c->scenario->job_count)
+		case_error(c, arena_printf(c->arena, "%s.batching", prefix),
+			   "%s.batching=fixed waits for %g requests at each replica, more than %g "
+			   "clients send (write dynamic, or a larger %s.concurrency)",
+			   prefix, params->batch_count, params->concurrency_count, prefix);
+}
+
 static void read_service(struct reader *c, struct service_entry *service,
 			 const struct job_entry *entry, const char *model)
 {
@@ -131,10 +165,12 @@ static void read_service(struct reader *c, struct service_entry *service,
 			   model, model);
 	if (!reader_params(c, group, prefix, prefix, &serve_table, params))
 		return;
+	clients_fill_batches(c, params, prefix);
 	struct origin origin = case_origin_of(c, arena_printf(c->arena, "%s.list", prefix));
 	if (params->list[0])
 		service->list = requests_read(c->arena, c->diag, origin,
-					      case_file_path(c, origin, params->list));
+					      case_file_path(c, origin, params->list),
+					      params->prefix_count);
 	if (network_generates(entry->network)) {
 		case_group(c, entry->origin, "models/networks", "model", entry->model_given,
 			   "network", &file);

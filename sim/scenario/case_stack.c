@@ -2,24 +2,25 @@
 /* Reads the stack of a case: framework and benchmark code. */
 #include "sim/scenario/case.h"
 
-/* The group `input` of a stack's file sets the input parameters that the case does not set. */
-static void apply_stack_input(struct reader *c, const struct cfg_node *group)
+void case_defaults(struct reader *c, const struct cfg_node *group, const char *name,
+		   const struct param_table *table)
 {
 	enum { KEY_SIZE = 80 };
-	const struct cfg_node *own = cfg_child(c->file, "input");
-	const char **keys = ARENA_ARRAY(c->arena, input_table.count, const char *);
-	for (size_t i = 0; i < input_table.count; i++) {
+	const struct cfg_node *own = cfg_child(c->file, name);
+	const char **keys = ARENA_ARRAY(c->arena, table->count, const char *);
+	for (size_t i = 0; i < table->count; i++) {
 		char key[KEY_SIZE];
-		param_key(&input_table.rows[i], key, sizeof key);
+		param_key(&table->rows[i], key, sizeof key);
 		keys[i] = arena_strdup(c->arena, key);
 		const struct cfg_node *value = cfg_child(group, key);
 		if (!value || cfg_child(own, key))
 			continue;
-		cfg_override_node(c->resolution, arena_printf(c->arena, "input.%s", key), value);
-		cfg_override_node(c->resolution, arena_printf(c->arena, "input.*.%s", key), value);
+		cfg_override_node(c->resolution, arena_printf(c->arena, "%s.%s", name, key), value);
+		cfg_override_node(c->resolution, arena_printf(c->arena, "%s.*.%s", name, key),
+				  value);
 	}
 	if (group)
-		cfg_only(c->diag, group, keys, input_table.count);
+		cfg_only(c->diag, group, keys, table->count);
 }
 
 /* Returns true if the first network of the case takes sequences. */
@@ -88,8 +89,9 @@ const struct cfg_node *case_find_stack(struct reader *c)
 	if (!file)
 		return NULL;
 	cfg_only(c->diag, file, CFG_KEYS("stack", "input", "phases"));
-	apply_stack_input(c, cfg_child(file, "input"));
+	case_defaults(c, cfg_child(file, "input"), "input", &input_table);
 	c->stack_phases = cfg_child(file, "phases");
+	case_read_engine(c);
 	return node;
 }
 

@@ -33,7 +33,8 @@ enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 /* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
  * the default that the parameter's help describes. */
 struct case_params {
-	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile, *fail;
+	const char *topology, *model, *calls, *stack, *engine, *runtime, *transport, *profile,
+		*fail;
 	const char *degrade, *devices, *adapters;
 	bool gpu_profiles;
 	const char *gpu_profiles_without, *program, *server, *gpu;

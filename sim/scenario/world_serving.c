@@ -363,6 +363,8 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.stack = entry->stack,
 		.gpu = &w->scenario->topology.gpus[entry->gpus[0]].params,
 		.efficiency = entry->efficiency,
+		.weights = (enum serve_type)service->params->weights,
+		.kv = (enum serve_type)service->params->kv,
 		.rows_max = (size_t)ceil((double)rows_most(service) / spread),
 		.sequences_max = (size_t)ceil(service->params->batch_count / spread),
 		.spread = spread,

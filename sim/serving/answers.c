@@ -54,9 +54,11 @@ static void gap_quantiles(const uint64_t *gaps, double *quantiles_s)
 struct answers_summing {
 	struct serving_answers answers;
 	double *latencies_s, *firsts_s; /* of ended requests */
+	double *tokens_s;               /* of those with two tokens */
 	size_t count;
-	double left_count;               /* requests that the services could not carry */
-	double met_count, between_count; /* requests that meet objectives, that have two tokens */
+	double left_count;    /* requests that the services could not carry */
+	double met_count;     /* requests that meet objectives */
+	size_t between_count; /* requests that have two tokens */
 	bool has_objective;
 	uint64_t *gaps;
 };
@@ -72,8 +74,8 @@ static bool meets(const struct serve_params *params, double latency_s, double fi
 static void add_query(struct answers_summing *sums, const struct serve_params *params,
 		      const struct query *q)
 {
-	double latency_s = s_from_ps(q->end_ps - q->request->arrival_ps);
-	double first_s = s_from_ps(q->first_ps - q->request->arrival_ps);
+	double latency_s = s_from_ps(q->end_ps - q->arrival_ps);
+	double first_s = s_from_ps(q->first_ps - q->arrival_ps);
 	double tokens = q->request->output, rest_s = latency_s;
 	double between_s = tokens > 1 ? s_from_ps(q->last_ps - q->first_ps) / (tokens - 1) : NAN;
 	for (size_t i = 0; i < SERVE_OTHER; i++) {
@@ -83,7 +85,8 @@ static void add_query(struct answers_summing *sums, const struct serve_params *p
 	sums->answers.parts_s[SERVE_OTHER] += fabs(rest_s) > 1e-9 * latency_s ? rest_s : 0;
 	if (tokens > 1) {
 		sums->answers.token_mean_s += between_s;
-		sums->between_count++;
+		sums->answers.user_tokens_per_s += 1 / between_s;
+		sums->tokens_s[sums->between_count++] = between_s;
 	}
 	sums->answers.first_mean_s += first_s;
 	sums->latencies_s[sums->count] = latency_s;
@@ -180,6 +183,25 @@ static double requests_wanted(const struct serving *serving, const struct servic
 	return TIMES * running_most(serving, service);
 }
 
+/* Returns the half width of the 90 % interval of the requests in a window, from those in equal
+ * parts of it (batch means; Law, Simulation Modeling and Analysis, 9.5.3). */
+static double batch_error(const struct service *service, const int64_t window_ps[2])
+{
+	enum { PARTS = 10 };
+	const double STUDENT = 1.833; /* 95 % quantile with 9 degrees of freedom */
+	double sum = 0, squares = 0;
+	for (int64_t i = 0; i < PARTS; i++) {
+		int64_t length_ps = (window_ps[1] - window_ps[0]) / PARTS;
+		int64_t begin_ps = window_ps[0] + i * length_ps;
+		double count =
+			work_inside(service, (int64_t[2]){begin_ps, begin_ps + length_ps}).requests;
+		sum += count;
+		squares += count * count;
+	}
+	double variance = fmax(0, squares - sum * sum / PARTS) / (PARTS - 1);
+	return STUDENT * sqrt(PARTS * variance);
+}
+
 /* The throughput is the work in a window in which the load does not change. The window opens when
  * the first measured request has arrived, and as many requests have ended as the warm-up has. It
  * closes when the last request leaves the queue, because until then new requests replace those that
@@ -204,6 +226,8 @@ static void add_throughput(struct serving_answers *answers, const struct serving
 		window_s = s_from_ps(window_ps[1] - window_ps[0]);
 		answers->wanted_count += requests_wanted(serving, service);
 	}
+	double error_per_s = batch_error(service, window_ps) / window_s;
+	answers->error_ratio = hypot(answers->error_ratio, error_per_s);
 	answers->requests_per_s += work.requests / window_s;
 	answers->tokens_per_s += work.tokens / window_s;
 }
@@ -262,22 +286,30 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	struct arena *scratch = arena_new();
 	struct answers_summing sums = {.latencies_s = ARENA_ARRAY(scratch, room, double),
 				       .firsts_s = ARENA_ARRAY(scratch, room, double),
+				       .tokens_s = ARENA_ARRAY(scratch, room, double),
 				       .gaps = gaps_new(scratch)};
 	struct serving_answers *answers = &sums.answers;
 	for (size_t i = first; i < end; i++)
 		add_service(&sums, serving, &serving->services[i]);
 	answers->overload_ratio = sums.left_count / answers->requests_count;
+	answers->error_ratio /= answers->requests_per_s;
 	double count = (double)sums.count;
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;
-	answers->token_mean_s /= sums.between_count;
+	answers->token_mean_s /= (double)sums.between_count;
+	answers->user_tokens_per_s /= (double)sums.between_count;
 	add_replicas(answers, serving, &serving->services[first], end - first);
 	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
 		answers->parts_s[i] /= count;
 	answers->attainment_ratio =
 		sums.has_objective ? sums.met_count / answers->requests_count : NAN;
+	answers->goodput_per_s = answers->requests_per_s * answers->attainment_ratio;
 	gap_quantiles(sums.gaps, answers->between_s);
 	for (size_t k = 0; k < SERVE_QUANTILES; k++) {
+		answers->token_s[k] = NAN;
+		if (sums.between_count > 0)
+			answers->token_s[k] =
+				num_quantile(sums.tokens_s, sums.between_count, serve_quantiles[k]);
 		answers->latency_s[k] = answers->first_s[k] = NAN;
 		if (sums.count == 0)
 			continue;

@@ -5,10 +5,16 @@
 #include "sim/engine/trace.h"
 #include "sim/serving/serving.h"
 
+struct shared_prefix { /* tokens with which prompts of a group begin, in the cache of a replica */
+	uint32_t blocks, users_count; /* 0 blocks: they are not in the cache */
+	int64_t used_ps;              /* when the last user left */
+};
+
 struct query { /* a request in the system */
 	const struct serve_request *request;
 	struct replica *replica;   /* where it waits or runs */
 	struct query *next;        /* in the queue of a replica */
+	int64_t arrival_ps;        /* when its client sent it */
 	int64_t begun_ps;          /* when it was admitted first; valid if it has ended */
 	int64_t first_ps, last_ps; /* times of its first and last token; 0: none yet */
 	int64_t end_ps;            /* 0: it has not ended */
@@ -16,10 +22,12 @@ struct query { /* a request in the system */
 	/* the replica's sums when it was admitted */
 	int64_t kernel_from_ps, exchange_from_ps, overhead_from_ps;
 	int64_t parts_ps[SERVE_PART_COUNT];
-	uint32_t cached;   /* tokens whose keys and values are in the cache */
-	uint32_t produced; /* generated tokens */
-	uint32_t fresh;    /* tokens that the present iteration processes */
-	uint32_t blocks;   /* of the cache */
+	uint32_t cached;              /* tokens whose keys and values are in the cache */
+	uint32_t produced;            /* generated tokens */
+	uint32_t fresh;               /* tokens that the present iteration processes */
+	uint32_t blocks;              /* of the cache, without those of its prefix */
+	struct shared_prefix *prefix; /* NULL: it has none */
+	uint32_t prefix_blocks;       /* those of the prefix that it uses */
 	bool begun, measured, refused;
 };
 
@@ -27,13 +35,16 @@ struct service {
 	const struct serving_service_spec *spec;
 	struct serving *serving;
 	struct query *queries; /* one for each request */
-	size_t arrived_count, ended_count, refused_count, preempted_count;
+	/* called: their arrival is an event, or was one */
+	size_t called_count, arrived_count, ended_count, refused_count, preempted_count;
 	size_t first_measured;
 	int64_t warm_ps;   /* when as many requests had ended as belong to the warm-up */
 	int64_t opened_ps; /* the first measured arrival */
 	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at it, and at the last */
 	size_t turn;                                 /* of the router */
+	size_t group_count;                          /* of requests that share tokens */
 	bool continuous;
+	int64_t taken_ps; /* when the process that takes requests is free */
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	uint64_t *gaps;
 	int64_t gap_ps; /* equal times are counted together */
@@ -49,7 +60,8 @@ struct replica {
 	struct query *head, *tail; /* queue */
 	size_t waiting_count, outstanding_count;
 	size_t free_blocks;
-	size_t leaving_blocks; /* blocks whose keys and values are being sent */
+	size_t leaving_blocks;          /* blocks whose keys and values are being sent */
+	struct shared_prefix *prefixes; /* by group; NULL: nothing is shared */
 	bool busy;
 	bool alarm;                             /* an event will end the wait of a dynamic batch */
 	enum queue_cause cause;                 /* why its queue waits, or would wait */

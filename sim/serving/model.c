@@ -26,7 +26,8 @@ struct serving_model {
 	struct arena *arena;
 	struct serving_model_spec spec;
 	double element_B, token_B, memory_B;
-	size_t head_layer; /* the product that computes logits; layers behind it are left out */
+	double weight_B, kv_B; /* bytes of a weight in blocks, and of a key or value */
+	size_t head_layer;     /* the product that computes logits; layers behind it are left out */
 	size_t window;
 	struct attention attentions[ATTENTIONS_MAX];
 	size_t attention_count;
@@ -73,7 +74,7 @@ static void add_attention(struct serving_model *model, const struct layer *layer
 	const struct attention_shape *shape = &layer->attention;
 	struct attention own = {1, (double)shape->heads, (double)shape->kv_heads,
 				(double)shape->head_size, shape->window > 0};
-	model->token_B += 2 * own.kv_heads * own.head_size * model->element_B;
+	model->token_B += 2 * own.kv_heads * own.head_size * model->kv_B;
 	if (own.window)
 		model->window = shape->window;
 	for (size_t i = 0; i < model->attention_count; i++) {
@@ -101,18 +102,46 @@ static bool same_work(const struct kernel_work *a, const struct kernel_work *b)
 		(x->m == y->m && x->n == y->n && x->k == y->k && x->count == y->count));
 }
 
-static void add_line(struct serving_model *model, struct kernel_family *family,
-		     const struct op *from, const struct op *to)
+/* Returns true if a layer's weights are of the type of weights (vLLM quantises neither logits nor
+ * routers). */
+static bool is_quantised(const struct network *network, const struct layer *layer)
 {
+	bool last = layer + 1 == network->layers + network->layer_count;
+	return layer->block > 0 && layer->op == LAYER_LINEAR && !last && layer[1].op != LAYER_ROUTE;
+}
+
+/* Returns the work of an op with weights of the model's type. The graph of the stack has products
+ * in FP8 in place of int8 and fp4. An int4 weight is converted when a product loads it. */
+static struct kernel_work with_weights(const struct serving_model *model, const struct op *op)
+{
+	const struct network *network = model->spec.one_token;
+	struct kernel_work work = op->work;
+	const struct kernel_product *p = &work.product;
+	if (work.form != KERNEL_PRODUCT || !is_quantised(network, &network->layers[op->layer]))
+		return work;
+	double weight_B = work.type == NUMBER_FP8 ? 1 : model->element_B;
+	work.bytes_B += p->n * p->k * p->count * (model->weight_B - weight_B);
+	if (work.type == NUMBER_FP8 && model->spec.weights == SERVE_INT8)
+		work.type = NUMBER_INT8;
+	else if (work.type == NUMBER_FP8 && model->spec.weights == SERVE_FP4)
+		work.type = NUMBER_FP4;
+	return work;
+}
+
+static void add_line(struct serving_model *model, struct kernel_family *family,
+		     const struct op *from_op, const struct op *to_op)
+{
+	const struct kernel_work from = with_weights(model, from_op);
+	const struct kernel_work to = with_weights(model, to_op);
 	for (size_t i = 0; i < family->lines.count; i++) {
 		struct linear_kernel *line = &family->lines.items[i];
-		if (same_work(&line->from, &from->work) && same_work(&line->to, &to->work)) {
-			line->kernels += from->kernels;
+		if (same_work(&line->from, &from) && same_work(&line->to, &to)) {
+			line->kernels += from_op->kernels;
 			return;
 		}
 	}
 	*VEC_PUSH(model->arena, &family->lines) =
-		(struct linear_kernel){from->work, to->work, from->kernels};
+		(struct linear_kernel){from, to, from_op->kernels};
 }
 
 /* Fills the family of the head, or of all other layers, from graphs at two numbers of rows. */
@@ -183,8 +212,8 @@ static double attention_s(const struct serving_model *model, const struct attent
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
 		.flop = 4 * pairs[k] * attention->heads * size,
-		.bytes_B = model->element_B * size *
-			   (2 * attention->heads * queries + 2 * attention->kv_heads * keys[k]),
+		.bytes_B = size * (model->element_B * 2 * attention->heads * queries +
+				   model->kv_B * 2 * attention->kv_heads * keys[k]),
 		.form = KERNEL_ATTENTION,
 		.type = type == NUMBER_FP8 ? NUMBER_BF16 : type,
 		.attention = {.sequences = sequences,
@@ -194,7 +223,7 @@ static double attention_s(const struct serving_model *model, const struct attent
 			      .kv_heads = attention->kv_heads,
 			      .head_size = size,
 			      .window = k == 1 ? (double)model->window : 0,
-			      .element_B = model->element_B,
+			      .element_B = model->kv_B,
 			      .causal = queries > sequences},
 	};
 	return attention->layers *
@@ -294,13 +323,20 @@ static double memory_B(const struct serving_model *model)
 {
 	const struct serving_model_spec *spec = &model->spec;
 	const struct network *network = spec->one_token ? spec->one_token : spec->network;
-	double largest = 0, logits_B = 0;
-	for (size_t i = 0; i < network->layer_count; i++)
+	double largest = 0, logits_B = 0, quantised = 0;
+	for (size_t i = 0; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
 		if (!spec->one_token || i < model->head_layer)
-			largest = fmax(largest, network->layers[i].output_count);
+			largest = fmax(largest, layer->output_count);
+		for (size_t k = 0;
+		     spec->one_token && is_quantised(network, layer) && k < layer->tensor_count;
+		     k++)
+			quantised += layer->tensors[k];
+	}
 	if (spec->one_token)
 		logits_B = 8 * (double)spec->sequences_max * (double)network->vocabulary;
 	return network->parameters_count * model->element_B +
+	       quantised * (model->weight_B - model->element_B) +
 	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
 	       spec->stack->workspace_B;
 }
@@ -318,6 +354,17 @@ double serving_model_token_B(const struct serving_model *model)
 size_t serving_model_window(const struct serving_model *model)
 {
 	return model->window;
+}
+
+/* Returns the bytes of a number of that type with its part of a scale; AUTO: those of the stack. */
+static double type_B(enum serve_type type, double stack_B)
+{
+	static const enum number_type types[] = {[SERVE_BF16] = NUMBER_BF16,
+						 [SERVE_FP8] = NUMBER_FP8,
+						 [SERVE_INT8] = NUMBER_INT8,
+						 [SERVE_FP4] = NUMBER_FP4,
+						 [SERVE_INT4] = NUMBER_FP4};
+	return type == SERVE_AUTO ? stack_B : number_type_B(types[type]);
 }
 
 static double *unknown_times(struct arena *arena, size_t count)
@@ -358,12 +405,21 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
 	*stack = *spec->stack;
 	stack->forward_only = true;
-	*model = (struct serving_model){.arena = arena,
-					.spec = *spec,
-					.element_B = stack_element_B(spec->stack),
-					.rows_s = unknown_times(arena, spec->rows_max),
-					.head_s = unknown_times(arena, spec->sequences_max),
-					.reduce_s = unknown_times(arena, spec->rows_max)};
+	bool multiplied = spec->weights == SERVE_FP8 || spec->weights == SERVE_INT8 ||
+			  spec->weights == SERVE_FP4;
+	stack->precision = multiplied                    ? PRECISION_FP8
+			   : spec->weights == SERVE_BF16 ? PRECISION_BF16
+							 : stack->precision;
+	*model = (struct serving_model){
+		.arena = arena,
+		.spec = *spec,
+		.element_B = stack_element_B(stack),
+		.weight_B = type_B(spec->weights,
+				   stack->precision == PRECISION_FP8 ? 1 : stack_element_B(stack)),
+		.kv_B = type_B(spec->kv, stack_element_B(stack)),
+		.rows_s = unknown_times(arena, spec->rows_max),
+		.head_s = unknown_times(arena, spec->sequences_max),
+		.reduce_s = unknown_times(arena, spec->rows_max)};
 	model->spec.efficiency = efficiency;
 	model->spec.stack = stack;
 	model->spec.spread = fmax(1, spec->spread);

@@ -26,6 +26,7 @@
 #pragma once
 
 #include "sim/cuda/program.h"
+#include "sim/serving/requests.h"
 #include "sim/training/shard.h"
 
 struct iteration {
@@ -49,6 +50,7 @@ struct serving_model_spec {
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
+	enum serve_type weights, kv;    /* number types of weights, and of keys and values */
 	size_t rows_max, sequences_max; /* of an iteration, on one GPU */
 	double time_ratio;              /* factor of the times of all iterations */
 	/* GPUs over which requests are spread, and whose experts exchange rows; 0: one */

@@ -7,9 +7,11 @@
 #include "sim/engine/engine.h"
 
 static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};
+static const char *const type_names[] = {"auto", "bf16", "fp8", "int8", "fp4", "int4", NULL};
+static const char *const mixing_names[] = {"auto", "on", "off", NULL};
 static const char *const router_names[] = {"round-robin", "least-outstanding", NULL};
 
-enum { TOKENS_MAX = 10000000, LINE_MAX_B = 1022 };
+enum { TOKENS_MAX = 10000000, GROUPS_MAX = 1000000, LINE_MAX_B = 1022 };
 
 static const struct param_row serve_rows[] = {
 	PARAM_TEXT(struct serve_params, model, "",
@@ -25,9 +27,14 @@ static const struct param_row serve_rows[] = {
 	PARAM_NUMBER(struct serve_params, off_s, QUANTITY_TIME, 0, 1e6, "0 s",
 		     "mean length of the pauses between phases with arrivals; the mean rate stays "
 		     "serve.rate"),
+	PARAM_WHOLE(struct serve_params, concurrency_count, 0, 1000000, "0",
+		    "number of clients in a closed loop, each of which sends its next request when "
+		    "its last one has ended; serve.rate has no effect then; 0 means that requests "
+		    "arrive at serve.rate"),
 	PARAM_TEXT(struct serve_params, list, "",
-		   "table of recorded requests, which replaces arrivals and lengths; its columns "
-		   "are time in s, tokens of the prompt, tokens of the output"),
+		   "table of recorded requests, which replaces arrivals and lengths: time in s, "
+		   "tokens of prompt and output; optionally a group, and the tokens with which its "
+		   "prompts begin"),
 	PARAM_WHOLE(struct serve_params, requests_count, 1, SERVE_REQUESTS_MAX, "2000",
 		    "number of requests, the warm-up included"),
 	PARAM_NUMBER(struct serve_params, warmup_ratio, QUANTITY_RATIO, 0, 0.9, "0.1",
@@ -36,6 +43,9 @@ static const struct param_row serve_rows[] = {
 		     "mean number of tokens of a prompt"),
 	PARAM_NUMBER(struct serve_params, prompt_spread_ratio, QUANTITY_RATIO, 0, 100, "0",
 		     "spread of prompt lengths: standard deviation over mean"),
+	PARAM_WHOLE(struct serve_params, prefix_count, 0, TOKENS_MAX, "0",
+		    "number of tokens with which all prompts begin (a system prompt), except for "
+		    "those with a group in serve.list"),
 	PARAM_NUMBER(struct serve_params, output_count, QUANTITY_COUNT, 1, TOKENS_MAX, "128",
 		     "mean number of generated tokens of a request"),
 	PARAM_NUMBER(struct serve_params, output_spread_ratio, QUANTITY_RATIO, 0, 100, "1",
@@ -60,14 +70,45 @@ static const struct param_row serve_rows[] = {
 		    "tokens that an iteration processes at most",
 		    "vLLM's max_num_batched_tokens for online serving"),
 	PARAM_BOOL(struct serve_params, chunked_prefill, "true",
-		   "whether an iteration processes parts of prompts together with generated "
-		   "tokens; otherwise whole prompts go before generation",
+		   "whether prompts are cut where serve.tokens end; otherwise an iteration "
+		   "processes whole prompts",
 		   "vLLM since V1"),
+	PARAM_CHOICE(struct serve_params, mixing, mixing_names, "auto",
+		     "whether an iteration processes prompts together with generated tokens; off "
+		     "processes prompts first, and auto means on if serve.chunked_prefill is true",
+		     "vLLM; TensorRT-LLM also mixes whole prompts, and SGLang does not mix"),
 	PARAM_BOOL(
 		struct serve_params, reserve_prompt, "true",
 		"whether a request with a cut prompt is admitted only if the KV cache has blocks "
 		"for its whole prompt; otherwise blocks for the first part suffice",
 		"vLLM's scheduler_reserve_full_isl is true"),
+	PARAM_BOOL(struct serve_params, reserve_output, "false",
+		   "whether a request is admitted only if the KV cache has blocks for its prompt "
+		   "and all of its output, so that no request is preempted",
+		   "vLLM preempts; TensorRT-LLM's capacity scheduler guarantees no eviction"),
+	PARAM_BOOL(struct serve_params, prefix_cache, "true",
+		   "whether the KV cache keeps the tokens that the prompts of a group of "
+		   "serve.list share, so that only the first of them processes these tokens",
+		   "vLLM's enable_prefix_caching is true since V1"),
+	PARAM_CHOICE(struct serve_params, weights, type_names, "auto",
+		     "number type of weights in linear layers of blocks: fp8, int8 and fp4 also "
+		     "multiply in this type, int4 is converted and multiplies in that of the "
+		     "stack; auto means stack.precision"),
+	PARAM_CHOICE(struct serve_params, kv, type_names, "auto",
+		     "number type of keys and values in the KV cache; auto means that of "
+		     "activations, which is vLLM's kv_cache_dtype=auto"),
+	COST_SOURCED(struct serve_params, request_host_s, QUANTITY_TIME, 0, 10, "0 s",
+		     "host time of a request outside of the scheduler: HTTP, tokeniser, messages "
+		     "between processes; it delays the first token",
+		     "only files of models/engines state it"),
+	COST_SOURCED(struct serve_params, request_serial_s, QUANTITY_TIME, 0, 10, "0 s",
+		     "further host time of a request in a process that takes one request after "
+		     "the other",
+		     "only files of models/engines state it"),
+	COST_SOURCED(struct serve_params, sequence_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
+		     "host time of an iteration for each request that gets a token: scheduler, "
+		     "detokeniser, streaming",
+		     "only files of models/engines state it"),
 	PARAM_NUMBER(struct serve_params, memory_ratio, QUANTITY_RATIO, 0.01, 1, "0.9",
 		     "share of the GPU's memory that weights, activations and KV cache may use",
 		     "vLLM's gpu_memory_utilization is 0.9"),
@@ -142,6 +183,7 @@ struct request_list requests_draw(struct arena *arena, const struct serve_params
 		now_s += gap_s;
 		left_s -= gap_s;
 		request->arrival_ps = ps_from_s(now_s);
+		request->shared = (uint32_t)params->prefix_count;
 		request->prompt = tokens_of(&lengths, params->prompt_count,
 					    params->prompt_spread_ratio, fmax(1, tokens_max - 1));
 		request->output =
@@ -157,13 +199,14 @@ struct list_reader {
 	struct arena *arena;
 	struct diag *diag;
 	const char *path;
+	double prefix; /* tokens with which all prompts without a group begin */
 	VEC(struct serve_request) requests;
 	int64_t last_ps;
 };
 
 static void read_line(struct list_reader *r, const char *line, int number)
 {
-	double time_s, prompt, output;
+	double time_s, prompt, output, group = 0, shared = 0;
 	char rest;
 	struct origin origin = {r->path, number};
 	int found = sscanf(line, "%lf%c", &time_s, &rest);
@@ -171,16 +214,23 @@ static void read_line(struct list_reader *r, const char *line, int number)
 	bool named = isalpha((unsigned char)line[0]) && !nan;
 	if (line[0] == '#' || !line[0] || (number == 1 && named))
 		return;
-	if (sscanf(line, "%lf %lf %lf %c", &time_s, &prompt, &output, &rest) != 3 ||
+	found = sscanf(line, "%lf %lf %lf %lf %lf %c", &time_s, &prompt, &output, &group, &shared,
+		       &rest);
+	if ((found != 3 && found != 5) || !(group >= 0 && group <= GROUPS_MAX) ||
+	    !(shared >= 0 && shared <= prompt) || group > floor(group) || shared > floor(shared) ||
 	    !(time_s >= 0 && time_s < 1e6) || !(prompt >= 1 && prompt <= TOKENS_MAX) ||
 	    !(output >= 1 && output <= TOKENS_MAX) || prompt > floor(prompt) ||
 	    output > floor(output)) {
 		diag_error(r->diag, origin,
 			   "a request needs a time from 0 to 1e6 s and two whole numbers of tokens "
-			   "from 1 on (write for example: 0.25, 512, 128, separated by tabs)");
+			   "from 1 on (write for example: 0.25, 512, 128, separated by tabs), and "
+			   "may have a group from 0 to %d and the tokens that its prompts share",
+			   GROUPS_MAX);
 		return;
 	}
-	struct serve_request request = {ps_from_s(time_s), (uint32_t)prompt, (uint32_t)output};
+	struct serve_request request = {ps_from_s(time_s), (uint32_t)prompt, (uint32_t)output,
+					(uint32_t)group,
+					(uint32_t)(found == 5 ? shared : r->prefix)};
 	if (request.arrival_ps < r->last_ps)
 		diag_error(r->diag, origin,
 			   "the request arrives before the request above it (sort the lines by "
@@ -203,10 +253,10 @@ static FILE *open_table(struct diag *diag, struct origin origin, const char *pat
 }
 
 struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
-				  const char *path)
+				  const char *path, double prefix)
 {
 	enum { ERRORS_MAX = 10 };
-	struct list_reader r = {.arena = arena, .diag = diag, .path = path};
+	struct list_reader r = {.arena = arena, .diag = diag, .path = path, .prefix = prefix};
 	struct lines *lines = ARENA_NEW(arena, struct lines);
 	size_t before = diag_count(diag);
 	FILE *file = open_table(diag, origin, path);

@@ -4,7 +4,9 @@
  * The times between arrivals, and the numbers of tokens, follow gamma distributions. Their spread
  * is the standard deviation over the mean: 0 gives equal values, 1 an exponential distribution
  * (Poisson arrivals), more gives bursts. Besides, arrivals may alternate between on and off
- * phases, whose lengths are exponential. A list in a file replaces all of this.
+ * phases, whose lengths are exponential. A list in a file replaces all of this. With a closed loop
+ * of N clients, only the numbers of tokens count: each client sends its next request when its last
+ * one has ended.
  */
 #pragma once
 
@@ -13,18 +15,24 @@
 
 enum { SERVE_REQUESTS_MAX = 10000000 };
 enum serve_batching { BATCHING_AUTO, BATCHING_FIXED, BATCHING_DYNAMIC, BATCHING_CONTINUOUS };
+enum serve_mixing { MIXING_AUTO, MIXING_ON, MIXING_OFF };
 enum serve_router { ROUTER_ROUND_ROBIN, ROUTER_LEAST_OUTSTANDING };
+/* Number type of weights or of keys and values; AUTO: that of the stack. */
+enum serve_type { SERVE_AUTO, SERVE_BF16, SERVE_FP8, SERVE_INT8, SERVE_FP4, SERVE_INT4 };
 
 struct serve_params { /* the group `serve` of a case */
 	const char *model;
-	double rate_count, spread_ratio, on_s, off_s;
+	double rate_count, spread_ratio, on_s, off_s, concurrency_count;
 	const char *list;
 	double requests_count, warmup_ratio;
-	double prompt_count, prompt_spread_ratio, output_count, output_spread_ratio;
+	double prompt_count, prompt_spread_ratio, prefix_count, output_count, output_spread_ratio;
 	int batching; /* enum serve_batching */
 	double batch_count, delay_s, queue_count, tokens_count;
-	bool chunked_prefill, reserve_prompt;
+	int mixing; /* enum serve_mixing */
+	bool chunked_prefill, reserve_prompt, reserve_output, prefix_cache;
 	double memory_ratio, block_count;
+	int weights, kv; /* enum serve_type */
+	double request_host_s, request_serial_s, sequence_host_s;
 	int router; /* enum serve_router */
 	double latency_slo_s, first_slo_s, between_slo_s;
 };
@@ -33,6 +41,8 @@ extern const struct param_table serve_table;
 struct serve_request {
 	int64_t arrival_ps;
 	uint32_t prompt, output; /* tokens, each at least 1 */
+	/* Number of a group of requests, whose prompts begin with the same `shared` tokens. */
+	uint32_t group, shared;
 };
 struct request_list {
 	struct serve_request *items; /* in the order of arrival */
@@ -44,7 +54,9 @@ struct request_list {
 struct request_list requests_draw(struct arena *arena, const struct serve_params *params,
 				  uint64_t seed, const char *name, double tokens_max);
 /* Reads a table with a line for each request: time in s, tokens of the prompt and of the output,
- * separated by tabs. Lines that begin with '#' and a first line of column names are skipped.
- * Returns an empty list after errors, which are in diag. */
+ * separated by tabs. A line may go on with the number of a group and the tokens with which all
+ * prompts of the group begin. Without these, the prompt begins with `prefix` tokens of group 0.
+ * Lines that begin with '#' and a first line of column names are skipped. Returns an empty list
+ * after errors, which are in diag. */
 struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
-				  const char *path);
+				  const char *path, double prefix);

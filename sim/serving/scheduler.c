@@ -18,7 +18,84 @@ static bool is_complete(const struct query *q)
 	return q->produced == q->request->output;
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /* ---- memory ---- */
+
+/* Frees the blocks of the prefix that was unused for the longest time. Returns false if all are in
+ * use. */
+static bool prefix_evict(struct replica *r)
+{
+	struct shared_prefix *oldest = NULL;
+	for (size_t i = 0; r->prefixes && i < r->service->group_count; i++) {
+		struct shared_prefix *prefix = &r->prefixes[i];
+		if (prefix->blocks > 0 && prefix->users_count == 0 &&
+		    (!oldest || prefix->used_ps < oldest->used_ps))
+			oldest = prefix;
+	}
+	if (!oldest)
+		return false;
+	r->free_blocks += oldest->blocks;
+	oldest->blocks = 0;
+	return true;
+}
+
+/* Makes the request a user of the first blocks of its group's prefix. */
+static void prefix_use(struct query *q, struct shared_prefix *prefix, uint32_t blocks)
+{
+	prefix->users_count += !q->prefix;
+	q->prefix = prefix;
+	q->prefix_blocks = blocks;
+}
+
+/* Returns the whole blocks that a request can share. It processes at least one token itself. */
+static uint32_t blocks_shared(const struct replica *r, const struct query *q)
+{
+	const struct serve_request *request = q->request;
+	return smaller(request->shared, request->prompt - 1) /
+	       (uint32_t)r->service->spec->params->block_count;
+}
+
+/* Gives a request that enters what the cache has of its prefix. */
+static void prefix_find(struct replica *r, struct query *q)
+{
+	if (!r->prefixes || q->cached > 0)
+		return;
+	struct shared_prefix *prefix = &r->prefixes[q->request->group];
+	uint32_t blocks = smaller(blocks_shared(r, q), prefix->blocks);
+	if (blocks == 0)
+		return;
+	prefix_use(q, prefix, blocks);
+	q->cached = blocks * (uint32_t)r->service->spec->params->block_count;
+}
+
+/* Gives what a request has processed of its prefix to its group, unless the cache has more. */
+static void prefix_keep(struct replica *r, struct query *q)
+{
+	if (!r->prefixes || r->spec->role == ROLE_DECODE)
+		return;
+	struct shared_prefix *prefix = &r->prefixes[q->request->group];
+	uint32_t blocks = blocks_shared(r, q);
+	if (blocks <= prefix->blocks || q->prefix_blocks < prefix->blocks ||
+	    q->cached < blocks * (uint32_t)r->service->spec->params->block_count)
+		return;
+	q->blocks -= blocks - prefix->blocks;
+	prefix->blocks = blocks;
+	prefix_use(q, prefix, blocks);
+}
+
+static void prefix_leave(struct replica *r, struct query *q)
+{
+	if (!q->prefix)
+		return;
+	q->prefix->users_count--;
+	q->prefix->used_ps = serving_now_ps(r->serving);
+	q->prefix = NULL;
+	q->prefix_blocks = 0;
+}
 
 /* Gives the request the blocks for that many tokens. Returns false if they are not free. Then the
  * queue waits for transfers if their end would free enough blocks, and for memory otherwise. */
@@ -27,9 +104,11 @@ static bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 	if (r->spec->block_count == 0)
 		return true;
 	uint32_t block = (uint32_t)r->service->spec->params->block_count;
-	uint32_t all = (tokens + block - 1) / block;
+	uint32_t all = (tokens + block - 1) / block - q->prefix_blocks;
 	if (all <= q->blocks)
 		return true;
+	while (all - q->blocks > r->free_blocks && prefix_evict(r))
+		;
 	if (all - q->blocks > r->free_blocks) {
 		r->cause = all - q->blocks > r->free_blocks + r->leaving_blocks
 				   ? QUEUE_FOR_MEMORY
@@ -45,6 +124,7 @@ static void blocks_return(struct replica *r, struct query *q)
 {
 	r->free_blocks += q->blocks;
 	q->blocks = 0;
+	prefix_leave(r, q);
 	FW_ASSERT(r->free_blocks <= r->spec->block_count);
 }
 
@@ -135,18 +215,15 @@ static void take_part(const struct replica *r, struct query *q, uint32_t n, stru
 	it->prompt_pairs[1] += pairs_of(cached, tokens, window);
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Gives each running request up to `budget` of its pending tokens. Returns the rest of the budget;
- * 0 if a request was preempted. */
-static uint32_t go_on(struct replica *r, uint32_t budget, struct iteration *it)
+/* Gives each running request, or each whose prompt is not processed yet, up to `budget` of its
+ * pending tokens. Returns the rest of the budget; 0 if a request was preempted. */
+static uint32_t go_on(struct replica *r, uint32_t budget, bool prompts, struct iteration *it)
 {
 	bool preempted = false;
 	for (size_t i = 0; i < r->running_count && budget > 0; i++) {
 		struct query *q = r->running[i];
+		if (prompts && q->produced > 0 && pending_of(q) == 1)
+			continue;
 		uint32_t n = smaller(pending_of(q), budget);
 		while (i < r->running_count && !blocks_take(r, q, q->cached + n)) {
 			preempt_last(r);
@@ -163,16 +240,21 @@ static uint32_t go_on(struct replica *r, uint32_t budget, struct iteration *it)
 /* Admits requests while the budget, the batch and memory allow it. whole: prompts are not cut; the
  * first one may exceed the budget. A cut prompt gets the blocks of all its parts
  * (serve.reserve_prompt) because other requests would take those of its later parts, and it would
- * be preempted. */
+ * be preempted. With serve.reserve_output a request gets the blocks of all its tokens. */
 static void admit_more(struct replica *r, uint32_t budget, bool whole, struct iteration *it)
 {
-	bool all = r->service->spec->params->reserve_prompt;
-	for (bool first = true; r->head && r->running_count < r->running_most; first = false) {
+	const struct serve_params *params = r->service->spec->params;
+	while (r->head && budget > 0 && r->running_count < r->running_most) {
+		bool first = it->rows <= 0;
 		struct query *q = r->head;
+		prefix_find(r, q);
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
 		if (n == 0 || (n > budget && !first))
 			break;
-		if (!blocks_take(r, q, q->cached + (all ? pending : n)))
+		uint32_t tokens = q->cached + (params->reserve_prompt ? pending : n);
+		if (params->reserve_output) /* the last token is not kept */
+			tokens = q->request->prompt + q->request->output - 1;
+		if (!blocks_take(r, q, tokens))
 			return;
 		admit(r);
 		if (whole && n == 1 && q->produced > 0)
@@ -186,15 +268,13 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 
 static void plan_continuous(struct replica *r, struct iteration *it)
 {
-	uint32_t budget = (uint32_t)r->service->spec->params->tokens_count;
-	if (r->service->spec->params->chunked_prefill) {
-		budget = go_on(r, budget, it);
-		admit_more(r, budget, false, it);
-		return;
-	}
-	admit_more(r, budget, true, it);
-	if (it->rows <= 0)
-		go_on(r, UINT32_MAX, it);
+	const struct serve_params *params = r->service->spec->params;
+	bool mixed = params->mixing == MIXING_ON ||
+		     (params->mixing == MIXING_AUTO && params->chunked_prefill);
+	uint32_t budget = go_on(r, (uint32_t)params->tokens_count, !mixed, it);
+	admit_more(r, budget, !params->chunked_prefill, it);
+	if (it->rows <= 0 && !mixed)
+		go_on(r, UINT32_MAX, false, it);
 }
 
 static void alarm_rings(void *ctx, uint64_t arg)
@@ -273,6 +353,7 @@ static bool leaves(struct replica *r, struct query *q, bool batch_over)
 		blocks_return(r, q);
 		query_ended(q);
 	} else {
+		prefix_leave(r, q); /* the blocks that it shares stay */
 		query_hand_over(q);
 	}
 	return true;
@@ -310,6 +391,7 @@ static void iteration_over(void *ctx, uint64_t arg)
 	for (size_t i = 0; i < r->running_count; i++) {
 		struct query *q = r->running[i];
 		q->cached += q->fresh;
+		prefix_keep(r, q);
 		if (q->fresh > 0 && pending_of(q) == 0)
 			token_is_there(q);
 		q->fresh = 0;
@@ -343,6 +425,7 @@ void replica_work(struct replica *r)
 	tally(r);
 	if (r->service->continuous || r->running_count == 0)
 		r->cause = QUEUE_FOR_GPU;
+	const struct serve_params *params = r->service->spec->params;
 	if (r->service->continuous)
 		plan_continuous(r, &it);
 	else
@@ -352,7 +435,7 @@ void replica_work(struct replica *r)
 	struct iteration_time time = r->spec->time(r->spec->ctx, &it);
 	r->kernel_ps = ps_from_s(time.kernel_s);
 	r->exchange_ps = ps_from_s(time.exchange_s);
-	r->overhead_ps = ps_from_s(time.overhead_s);
+	r->overhead_ps = ps_from_s(time.overhead_s + it.sequences * params->sequence_host_s);
 	r->busy = true;
 	struct engine *engine = r->serving->spec.engine;
 	if (engine_trace(engine))

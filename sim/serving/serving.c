@@ -32,9 +32,29 @@ static void window_open(struct serving *serving)
 	serving->spec.opened(serving->spec.of);
 }
 
-/* Notes that one more request has ended. */
+static void arrive(void *ctx, uint64_t index);
+
+/* Lets a client send the next request, if there is one. A process takes one request after the other
+ * for a part of the host time. */
+static void call_next(struct service *service, int64_t sent_ps)
+{
+	const struct serve_params *params = service->spec->params;
+	size_t index = service->called_count;
+	if (index == service->spec->requests.count)
+		return;
+	service->called_count++;
+	service->queries[index].arrival_ps = sent_ps;
+	service->taken_ps = (sent_ps > service->taken_ps ? sent_ps : service->taken_ps) +
+			    ps_from_s(params->request_serial_s);
+	engine_do_at(service->serving->spec.engine,
+		     service->taken_ps + ps_from_s(params->request_host_s), arrive, service, index);
+}
+
+/* Notes that one more request has ended. Its client sends the next one in a closed loop. */
 static void note_end(struct service *service)
 {
+	if (service->spec->params->concurrency_count > 0)
+		call_next(service, serving_now_ps(service->serving));
 	struct serving *serving = service->serving;
 	FW_ASSERT(service->ended_count + service->refused_count <= service->arrived_count);
 	if (service->ended_count + service->refused_count < service->spec->requests.count)
@@ -54,9 +74,8 @@ static void trace_query(const struct query *q)
 		   arena_printf(spec->arena, "request %zu: %u tokens in, %u out",
 				(size_t)(q - q->replica->service->queries) + 1,
 				(unsigned)q->request->prompt, (unsigned)q->request->output),
-		   q->request->arrival_ps, q->end_ps);
-	trace_span(trace, track, SPAN_WAIT, "until the first token", q->request->arrival_ps,
-		   q->first_ps);
+		   q->arrival_ps, q->end_ps);
+	trace_span(trace, track, SPAN_WAIT, "until the first token", q->arrival_ps, q->first_ps);
 }
 
 void query_ended(struct query *q)
@@ -90,6 +109,7 @@ static void arrive(void *ctx, uint64_t index)
 	double limit = service->spec->params->queue_count;
 	service->arrived_count++;
 	q->request = request;
+	q->parts_ps[SERVE_OVERHEAD] = serving_now_ps(serving) - q->arrival_ps;
 	q->measured = index >= service->first_measured;
 	if (index == service->first_measured) {
 		service->opened_ps = serving_now_ps(serving);
@@ -99,9 +119,8 @@ static void arrive(void *ctx, uint64_t index)
 		service->arrivals_end_waiting = waiting_of(service);
 	if (q->measured && !serving->open)
 		window_open(serving);
-	if (!service_is_closed(service))
-		engine_do_at(serving->spec.engine, request[1].arrival_ps, arrive, service,
-			     index + 1);
+	if (!service_is_closed(service) && !(service->spec->params->concurrency_count > 0))
+		call_next(service, request[1].arrival_ps);
 	struct replica *r = route(serving, service, false);
 	if (limit > 0 && (double)r->waiting_count >= limit) {
 		q->refused = true;
@@ -154,6 +173,18 @@ void query_hand_over(struct query *q)
 
 /* ---- begin ---- */
 
+/* Returns the number of groups of requests that share tokens, and that replicas keep apart. */
+static size_t groups_of(const struct serving_service_spec *spec)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < spec->requests.count && spec->params->prefix_cache; i++) {
+		const struct serve_request *request = &spec->requests.items[i];
+		if (request->shared > 0 && request->group >= count)
+			count = (size_t)request->group + 1;
+	}
+	return count;
+}
+
 static void service_init(struct serving *serving, size_t index)
 {
 	struct service *service = &serving->services[index];
@@ -166,6 +197,7 @@ static void service_init(struct serving *serving, size_t index)
 		.serving = serving,
 		.queries = ARENA_ARRAY(serving->spec.arena, spec->requests.count, struct query),
 		.first_measured = (size_t)warm,
+		.group_count = groups_of(spec),
 		.continuous = batching == BATCHING_CONTINUOUS ||
 			      (batching == BATCHING_AUTO && spec->generates),
 		.gaps = gaps_new(serving->spec.arena)};
@@ -191,16 +223,23 @@ struct serving *serving_new(const struct serving_spec *spec)
 					 .running = ARENA_ARRAY(spec->arena, most, struct query *),
 					 .running_most = most,
 					 .free_blocks = own->block_count};
+		if (service->group_count > 0 && own->block_count > 0)
+			serving->replicas[i].prefixes = ARENA_ARRAY(
+				spec->arena, service->group_count, struct shared_prefix);
 	}
 	return serving;
 }
 
 void serving_begin(struct serving *serving)
 {
-	for (size_t i = 0; i < serving->spec.service_count; i++)
-		engine_do_at(serving->spec.engine,
-			     serving->services[i].spec->requests.items[0].arrival_ps, arrive,
-			     &serving->services[i], 0);
+	for (size_t i = 0; i < serving->spec.service_count; i++) {
+		struct service *service = &serving->services[i];
+		size_t clients = (size_t)service->spec->params->concurrency_count;
+		for (size_t k = 0; k < clients; k++)
+			call_next(service, 0);
+		if (clients == 0)
+			call_next(service, service->spec->requests.items[0].arrival_ps);
+	}
 }
 
 size_t serving_left(const struct serving *serving)

@@ -16,7 +16,6 @@
 
 #include "sim/gpu/gpu.h"
 #include "sim/serving/model.h"
-#include "sim/serving/requests.h"
 
 enum serve_role { ROLE_BOTH, ROLE_PREFILL, ROLE_DECODE };
 
@@ -64,6 +63,8 @@ extern const double serve_cdf_shares[SERVE_CDF_POINTS];
 
 /* From this value of overload_ratio on, a server cannot carry its load. */
 #define OVERLOAD_LEAST 0.05
+/* From this error_ratio on, results state it. */
+#define ERROR_SHOWN 0.1
 
 enum serve_part { /* causes of a request's latency */
 		  SERVE_KERNEL,
@@ -86,11 +87,14 @@ enum queue_cause { /* causes of waits in a replica's queue */
  * seconds; NaN: there are none. */
 struct serving_answers {
 	double requests_count, refused_count, preempted_count;
-	double requests_per_s, tokens_per_s;
+	/* tokens for each second in which a request gets them, mean over requests; requests that
+	 * meet all objectives, NaN: there are none */
+	double requests_per_s, tokens_per_s, user_tokens_per_s, goodput_per_s;
 	double mean_s; /* mean latency; the parts add up to it */
 	double parts_s[SERVE_PART_COUNT];
 	double latency_s[SERVE_QUANTILES], first_s[SERVE_QUANTILES], between_s[SERVE_QUANTILES];
-	double first_mean_s; /* mean time to the first token */
+	double token_s[SERVE_QUANTILES]; /* of a request's mean time for a token after the first */
+	double first_mean_s;             /* mean time to the first token */
 	double token_mean_s; /* mean over requests of the time for each token after the first */
 	double cache_tokens_count; /* tokens that the KV caches of the replicas hold together */
 	double attainment_ratio;   /* share of requests that meet all objectives */
@@ -100,6 +104,9 @@ struct serving_answers {
 	 * that were refused, as a share of those that arrived. A few percent are
 	 * usual, because queues vary. */
 	double overload_ratio;
+	/* Half width of the 90 % interval of the throughput because the run is finite, divided by
+	 * the throughput. */
+	double error_ratio;
 	/* Number of requests from which on the throughput is that of a steady state. 0: it is. */
 	double wanted_count;
 };

@@ -278,6 +278,7 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 	} parts[] = {
 		{"topology", "topology", "t320-same-esxi", "case.topology", {"case.gpu="}},
 		{"network", "model", "t320-same-esxi", "case.model", {"case.gpu="}},
+		{"engine", "engine", "dgx-h100", "case.engine", {"serve.rate=1"}},
 		{"stack", "stack", "dgx-h100", "case.stack", {"case.gpu="}},
 		{"gpu", "GPU", "workstation-2", "gpu.*.profile", {"case.gpus=2"}},
 		{"machine", "machine", "dgx1-v100-torus", "cluster.machine", {"cluster.count=2"}},

@@ -264,6 +264,7 @@ static const struct folder {
 	{"gpus", "topologies/gpus", "gpu"},
 	{"models", "models/networks", "network"},
 	{"stacks", "models/stacks", "stack"},
+	{"engines", "models/engines", "engine"},
 	{"programs", "models/programs", "program"},
 	{"runtimes", "models/runtimes", "runtime"},
 	{"profiles", "calib/profiles", "parameters"},

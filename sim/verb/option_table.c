@@ -21,6 +21,8 @@ static const struct option options[] = {
 		 "a shipped one (`farwire list programs`), which replaces model and stack"},
 	{OPTION_CASE, .name = "stack", .value = "NAME", .complete = "names:stacks",
 	 .help = "framework and benchmark code that run the training"},
+	{OPTION_CASE, .name = "engine", .value = "NAME", .complete = "names:engines",
+	 .help = "model server that serves the requests, for example vllm"},
 	{OPTION_CASE, .name = "runtime", .value = "NAME", .complete = "names:runtimes none",
 	 .help = "remoting runtime that forwards the CUDA calls; none selects the local driver"},
 	{OPTION_CASE, .name = "transport", .value = "NAME", .complete = "names:transports",

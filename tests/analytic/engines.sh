@@ -71,6 +71,10 @@ refused experts_need_a_network_of_experts "case.expert: model 'llama3-8b': it ha
 	'--model llama3-8b --serve rate=1 --set case.expert=2'
 refused experts_are_spread_in_model_servers_only 'case.tensor and case.expert split model servers' \
 	'--model qwen3-30b-a3b --set case.expert=2'
+refused engines_serve_requests 'case.engine is a model server, but the case serves no requests' \
+	'--model llama3-8b --engine vllm'
+refused fixed_batches_need_as_many_clients 'serve.batching=fixed waits for 8 requests at each replica, more than 4' \
+	'--model resnet50 --stack serving --serve batching=fixed,batch=8,concurrency=4'
 refused experts_are_not_split_by_tensors 'case.tensor: model' \
 	'--model qwen3-30b-a3b --serve rate=1 --set case.tensor=2'
 

@@ -2,115 +2,7 @@
 /* Model servers against queueing theory. The time of an iteration is given, so that a replica is a
  * queue with a known answer; arrivals are Poisson. Tolerances cover the
  * statistical error of the means and quantiles of that many requests. */
-#include <math.h>
-#include <string.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-#include "sim/engine/engine.h"
-#include "sim/serving/serving.h"
-#include "tests/test.h"
-
-enum { REPLICAS_MAX = 4 };
-
-struct bench {
-	struct arena *arena;
-	struct engine *engine;
-	struct serve_params params;
-	struct serving_service_spec service;
-	struct serving_replica_spec replicas[REPLICAS_MAX];
-	struct serving *serving;
-	struct replica_run runs[REPLICAS_MAX];
-	struct rng rng;
-	double iterations;
-	size_t opened, done;
-	bool apart; /* the first replica processes prompts, and the second one generates tokens */
-};
-
-static void opened(void *of)
-{
-	((struct bench *)of)->opened++;
-}
-
-static void done(void *of)
-{
-	((struct bench *)of)->done++;
-}
-
-/* Keys and values are at the other replica at once. */
-static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
-{
-	engine_do_after(((struct bench *)of)->engine, 0, fn, ctx, 0);
-}
-
-/* 1 ms for each token. */
-static struct iteration_time by_rows(void *ctx, const struct iteration *it)
-{
-	((struct bench *)ctx)->iterations++;
-	return (struct iteration_time){1e-3 * it->rows, 0, 0};
-}
-
-/* Exponential with a mean of 1 s, whatever the batch. */
-static struct iteration_time by_chance(void *ctx, const struct iteration *it)
-{
-	struct bench *b = ctx;
-	return (struct iteration_time){-log(rng_uniform(&b->rng)), 0, 0};
-}
-
-static struct bench bench_of(size_t requests)
-{
-	struct bench b = {.arena = arena_new()};
-	const struct engine_limits limits = {.events_max = 0};
-	b.engine = engine_new(b.arena, &limits);
-	b.rng = rng_named(7, "services");
-	b.params = (struct serve_params){.model = "",
-					 .list = "",
-					 .rate_count = 1,
-					 .spread_ratio = 1,
-					 .requests_count = (double)requests,
-					 .warmup_ratio = 0.1,
-					 .prompt_count = 1,
-					 .output_count = 1,
-					 .batching = BATCHING_DYNAMIC,
-					 .batch_count = 1,
-					 .tokens_count = 8192,
-					 .chunked_prefill = true,
-					 .reserve_prompt = true,
-					 .block_count = 16,
-					 .router = ROUTER_ROUND_ROBIN};
-	return b;
-}
-
-/* Runs all requests on that many replicas and returns the answers. */
-static struct serving_answers run(struct bench *b, size_t replicas, size_t block_count,
-				  struct iteration_time (*time)(void *, const struct iteration *))
-{
-	b->service.params = &b->params;
-	if (b->service.requests.count == 0)
-		b->service.requests = requests_draw(b->arena, &b->params, 11, "test", 1e9);
-	for (size_t i = 0; i < replicas; i++)
-		b->replicas[i] = (struct serving_replica_spec){.time = time,
-							       .ctx = b,
-							       .block_count = block_count,
-							       .role = !b->apart ? ROLE_BOTH
-								       : i == 0  ? ROLE_PREFILL
-										 : ROLE_DECODE};
-	const struct serving_spec spec = {.arena = b->arena,
-					  .engine = b->engine,
-					  .services = &b->service,
-					  .service_count = 1,
-					  .replicas = b->replicas,
-					  .replica_count = replicas,
-					  .opened = opened,
-					  .done = done,
-					  .transfer = transfer,
-					  .of = b};
-	b->serving = serving_new(&spec);
-	serving_begin(b->serving);
-	engine_run(b->engine);
-	serving_read(b->serving, b->runs);
-	return *b->runs[0].all;
-}
+#include "tests/serving_bench.h"
 
 /* M/M/1: the latency is exponential with mean 1 / (mu - lambda). mu = 1/s, lambda = 0.7/s. A batch
  * of one takes an exponential time. */
@@ -357,7 +249,7 @@ static void each_request_ends_or_is_refused(void)
  * token. 10 blocks of 16 tokens hold 160 tokens. */
 static void means_of_the_first_and_of_further_tokens(void)
 {
-	static const struct serve_request pair[] = {{0, 3, 4}, {PS_PER_S / 10, 5, 1}};
+	static const struct serve_request pair[] = {{0, 3, 4, 0, 0}, {PS_PER_S / 10, 5, 1, 0, 0}};
 	struct bench b = bench_of(2);
 	b.params.warmup_ratio = 0;
 	b.params.batching = BATCHING_CONTINUOUS;
@@ -376,7 +268,8 @@ static void means_of_the_first_and_of_further_tokens(void)
  * by 1 s. Chunks of 100 tokens delay each token by at most 0.1 s. */
 static void chunks_bound_the_time_between_tokens(void)
 {
-	static const struct serve_request pair[] = {{0, 1, 200}, {PS_PER_S / 20, 1000, 2}};
+	static const struct serve_request pair[] = {{0, 1, 200, 0, 0},
+						    {PS_PER_S / 20, 1000, 2, 0, 0}};
 	double worst_s[2];
 	for (size_t k = 0; k < 2; k++) {
 		struct bench b = bench_of(2);
@@ -408,7 +301,7 @@ static void chunks_bound_the_time_between_tokens(void)
 static void cut_prompts_wait_for_blocks_of_all_their_parts(void)
 {
 	for (int reserve = 0; reserve < 2; reserve++) {
-		struct serve_request pair[] = {{0, 16, 200}, {PS_PER_S / 10, 160, 1}};
+		struct serve_request pair[] = {{0, 16, 200, 0, 0}, {PS_PER_S / 10, 160, 1, 0, 0}};
 		struct bench b = bench_of(2);
 		b.service.requests = (struct request_list){pair, 2};
 		b.params.warmup_ratio = 0;

@@ -33,7 +33,7 @@ static void tables_of_requests_have_limits(void)
 		diag = diag_new(arena);
 		write_file("requests.tsv", rows[i].text);
 		struct request_list list =
-			requests_read(arena, diag, (struct origin){"case.cfg", 1}, path);
+			requests_read(arena, diag, (struct origin){"case.cfg", 1}, path, 0);
 		if (rows[i].error) {
 			if (CHECK(list.count == 0 && diag_count(diag) > 0))
 				CHECK_PART(diag_at(diag, 0), rows[i].error);
@@ -49,7 +49,7 @@ static void the_shortest_request_has_a_token_each_way(void)
 	diag = diag_new(arena);
 	write_file("one.tsv", "0 1 1\n");
 	struct request_list list =
-		requests_read(arena, diag, (struct origin){"case.cfg", 1}, path_of("one.tsv"));
+		requests_read(arena, diag, (struct origin){"case.cfg", 1}, path_of("one.tsv"), 0);
 	if (CHECK(list.count == 1 && diag_count(diag) == 0))
 		CHECK(list.items[0].prompt == 1 && list.items[0].output == 1);
 	remove(path_of("one.tsv"));
@@ -67,16 +67,35 @@ static void tables_of_requests_are_text(void)
 	fclose(out);
 	diag = diag_new(arena);
 	struct origin origin = {"case.cfg", 1};
-	CHECK(requests_read(arena, diag, origin, path).count == 0 && diag_count(diag) == 1);
+	CHECK(requests_read(arena, diag, origin, path, 0).count == 0 && diag_count(diag) == 1);
 	CHECK_PART(diag_at(diag, 0), ":1: the line contains a NUL byte");
 	remove(path);
 	diag = diag_new(arena);
-	CHECK(requests_read(arena, diag, origin, path_of("")).count == 0);
+	CHECK(requests_read(arena, diag, origin, path_of(""), 0).count == 0);
 	if (CHECK(diag_count(diag) > 0))
 		CHECK_PART(diag_at(diag, 0), "cannot be read");
 }
 
+/* The first request begins with 2 tokens of group 7. The second one states no group, so it begins
+ * with the tokens of serve.prefix. */
+static void requests_have_groups_with_shared_tokens(void)
+{
+	diag = diag_new(arena);
+	write_file("groups.tsv", "0 3 4 7 2\n1 9 1\n");
+	struct request_list list = requests_read(arena, diag, (struct origin){"case.cfg", 1},
+						 path_of("groups.tsv"), 5);
+	if (CHECK(list.count == 2 && diag_count(diag) == 0)) {
+		CHECK(list.items[0].group == 7 && list.items[0].shared == 2);
+		CHECK(list.items[1].group == 0 && list.items[1].shared == 5);
+	}
+	write_file("groups.tsv", "0 3 4 7 4\n");
+	list = requests_read(arena, diag, (struct origin){"case.cfg", 1}, path_of("groups.tsv"), 0);
+	CHECK(list.count == 0 && diag_count(diag) == 1);
+	remove(path_of("groups.tsv"));
+}
+
 static const struct test tests[] = {
+	TEST(requests_have_groups_with_shared_tokens),
 	TEST(tables_of_requests_have_limits),
 	TEST(the_shortest_request_has_a_token_each_way),
 	TEST(tables_of_requests_are_text),

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tokens of each iteration of a replica are counted by hand. So are the answers of requests
- * whose iterations take 6 ms: 1 ms of kernels, 2 ms of exchange and 3 ms of overhead. */
+/* The tokens of each iteration are counted by hand: 1 ms of kernels, 2 of exchange, 3 of overhead.
+ */
 #include "sim/base/arena.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/trace.h"
 #include "sim/serving/serving.h"
 #include "tests/test.h"
 
+#define MS (PS_PER_S / 1000)
 enum { ITERATIONS_MAX = 128, SERVICES_MAX = 2, REPLICAS_MAX = 3 };
 
 struct bench {
@@ -109,7 +110,7 @@ static void chunks_count_the_pairs_of_each_token(void)
 		{.rows = 1, .sequences = 1, .decode_rows = 1, .decode_keys = {8, 4}},
 	};
 	struct bench b = bench_of(4);
-	add(&b, 0, 4, &(struct serve_request){0, 6, 3}, 1);
+	add(&b, 0, 4, &(struct serve_request){0, 6, 3, 0, 0}, 1);
 	run(&b, 1);
 	CHECK(b.count == 4);
 	for (size_t i = 0; i < 4; i++)
@@ -122,7 +123,7 @@ static void chunks_count_the_pairs_of_each_token(void)
 static void parts_of_a_latency_are_those_of_its_iterations(void)
 {
 	struct bench b = bench_of(4);
-	add(&b, 0, 0, &(struct serve_request){0, 6, 3}, 1);
+	add(&b, 0, 0, &(struct serve_request){0, 6, 3, 0, 0}, 1);
 	run(&b, 1);
 	const struct serving_answers *all = b.runs[0].all;
 	CHECK(all->requests_count == 1 && all->refused_count == 0 && all->preempted_count == 0);
@@ -147,10 +148,8 @@ static void parts_of_a_latency_are_those_of_its_iterations(void)
  * B waits from 1 to 6 ms and from 12 to 24 ms. */
 static void a_preempted_request_goes_before_the_queue_and_starts_again(void)
 {
-	static const struct serve_request requests[] = {{0, 3, 4},
-							{PS_PER_S / 1000, 3, 4},
-							{2 * PS_PER_S / 1000, 2, 1},
-							{15 * PS_PER_S / 1000, 1, 1}};
+	static const struct serve_request requests[] = {
+		{0, 3, 4, 0, 0}, {MS, 3, 4, 0, 0}, {2 * MS, 2, 1, 0, 0}, {15 * MS, 1, 1, 0, 0}};
 	static const double rows[] = {3, 4, 1, 1, 4, 4, 1};
 	struct bench b = bench_of(4);
 	b.params.block_count = 1;
@@ -175,7 +174,7 @@ static void a_preempted_request_goes_before_the_queue_and_starts_again(void)
 static void only_the_first_prompt_may_exceed_an_iteration(void)
 {
 	static const struct serve_request requests[] = {
-		{0, 1, 1}, {PS_PER_S / 1000, 6, 1}, {2 * PS_PER_S / 1000, 2, 1}};
+		{0, 1, 1, 0, 0}, {MS, 6, 1, 0, 0}, {2 * MS, 2, 1, 0, 0}};
 	struct bench b = bench_of(4);
 	b.params.chunked_prefill = false;
 	add(&b, 0, 0, requests, 3);
@@ -192,7 +191,7 @@ static void only_the_first_prompt_may_exceed_an_iteration(void)
  * the GPUs. */
 static void replicas_with_roles_pass_requests_on(void)
 {
-	static const struct serve_request requests[] = {{0, 3, 3}, {PS_PER_S / 1000, 2, 2}};
+	static const struct serve_request requests[] = {{0, 3, 3, 0, 0}, {MS, 2, 2, 0, 0}};
 	static const double rows[2][5] = {{3, 2, 1, 2}, {3, 1, 2, 1, 1}};
 	for (int narrow = 0; narrow < 2; narrow++) {
 		struct bench b = bench_of(100);
@@ -234,7 +233,7 @@ static void median_time_between_tokens_counts_each_token_once(void)
 {
 	for (uint32_t tokens = 6; tokens <= 7; tokens++) {
 		struct bench b = bench_of(4);
-		add(&b, 0, 0, &(struct serve_request){0, 1, tokens}, 1);
+		add(&b, 0, 0, &(struct serve_request){0, 1, tokens, 0, 0}, 1);
 		b.replicas[0].time = sometimes_slower;
 		b.params.between_slo_s = 7.5e-3;
 		run(&b, 1);
@@ -251,7 +250,7 @@ static void a_single_token_has_no_time_to_miss(void)
 {
 	for (size_t i = 0; i < 2; i++) {
 		struct bench b = bench_of(4);
-		add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1}, {0, 1, 3}}, 2);
+		add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1, 0, 0}, {0, 1, 3, 0, 0}}, 2);
 		b.params.between_slo_s = i == 0 ? 5e-3 : 7e-3;
 		run(&b, 1);
 		CHECK(b.runs[0].all->attainment_ratio == (i == 0 ? 0.5 : 1));
@@ -263,7 +262,7 @@ static void a_single_token_has_no_time_to_miss(void)
 static void refused_requests_miss_their_objective(void)
 {
 	static const struct serve_request requests[] = {
-		{0, 1, 3}, {PS_PER_S / 1000, 1, 1}, {2 * PS_PER_S / 1000, 1, 1}};
+		{0, 1, 3, 0, 0}, {MS, 1, 1, 0, 0}, {2 * MS, 1, 1, 0, 0}};
 	struct bench b = bench_of(4);
 	b.params.batch_count = b.params.queue_count = 1;
 	b.params.latency_slo_s = 1;
@@ -280,10 +279,10 @@ static void refused_requests_miss_their_objective(void)
  * 66 ms. */
 static void throughput_is_that_before_the_last_arrival(void)
 {
-	static const struct serve_request requests[] = {{0, 1, 1},
-							{20 * PS_PER_S / 1000, 1, 1},
-							{40 * PS_PER_S / 1000, 1, 1},
-							{60 * PS_PER_S / 1000, 1, 1}};
+	static const struct serve_request requests[] = {{0, 1, 1, 0, 0},
+							{20 * MS, 1, 1, 0, 0},
+							{40 * MS, 1, 1, 0, 0},
+							{60 * MS, 1, 1, 0, 0}};
 	struct bench b = bench_of(4);
 	b.params.warmup_ratio = 0.25;
 	add(&b, 0, 0, requests, 4);
@@ -300,7 +299,7 @@ static void kernels_count_from_the_begin_of_the_measurement(void)
 {
 	for (int64_t early = 0; early < 2; early++) {
 		int64_t second_ps = (early ? 100 : 525) * PS_PER_S / 100000;
-		const struct serve_request requests[] = {{0, 1, 1}, {second_ps, 1, 1}};
+		const struct serve_request requests[] = {{0, 1, 1, 0, 0}, {second_ps, 1, 1, 0, 0}};
 		struct bench b = bench_of(4);
 		b.params.warmup_ratio = 0.5;
 		add(&b, 0, 0, requests, 2);
@@ -314,7 +313,7 @@ static void kernels_count_from_the_begin_of_the_measurement(void)
  * its prompt of 2 joins the other's last token. The limits of the objectives are included. */
 static void a_request_joins_at_the_next_token(void)
 {
-	static const struct serve_request two[] = {{0, 3, 2}, {PS_PER_S / 1000, 2, 1}};
+	static const struct serve_request two[] = {{0, 3, 2, 0, 0}, {MS, 2, 1, 0, 0}};
 	struct bench b = bench_of(100);
 	b.params.latency_slo_s = 11.5e-3;
 	add(&b, 0, 0, two, 2);
@@ -336,7 +335,7 @@ static void equally_busy_replicas_take_turns(void)
 {
 	struct serve_request requests[4];
 	for (int64_t i = 0; i < 4; i++)
-		requests[i] = (struct serve_request){i * PS_PER_S, 1, 1};
+		requests[i] = (struct serve_request){i * PS_PER_S, 1, 1, 0, 0};
 	struct bench b = bench_of(4);
 	b.params.router = ROUTER_LEAST_OUTSTANDING;
 	add(&b, 0, 0, requests, 4);
@@ -354,7 +353,7 @@ static void a_batch_needs_no_place_for_the_last_token(void)
 	struct bench b = bench_of(100);
 	b.params.batching = BATCHING_FIXED;
 	b.params.batch_count = 1;
-	add(&b, 0, 0, &(struct serve_request){0, 8, 9}, 1);
+	add(&b, 0, 0, &(struct serve_request){0, 8, 9, 0, 0}, 1);
 	b.replicas[0].block_count = 1;
 	run(&b, 1);
 	CHECK(b.count == 9 && b.runs[0].all->requests_count == 1);
@@ -375,15 +374,15 @@ static void a_timeline_has_the_parts_of_an_iteration(void)
 		      {"until the first token", 0, 6}};
 	enum { COUNT = sizeof wanted / sizeof wanted[0] };
 	struct bench b = bench_of(4);
-	add(&b, 0, 0, &(struct serve_request){0, 3, 1}, 1);
+	add(&b, 0, 0, &(struct serve_request){0, 3, 1, 0, 0}, 1);
 	b.trace = trace_new(b.arena);
 	run(&b, 1);
 	CHECK(trace_span_count(b.trace) == COUNT);
 	for (size_t i = 0; i < COUNT && i < trace_span_count(b.trace); i++) {
 		const struct span *span = trace_span_at(b.trace, i);
 		CHECK_TEXT(span->name, wanted[i].name);
-		CHECK(span->start_ps == wanted[i].start_ms * PS_PER_S / 1000);
-		CHECK(span->end_ps == wanted[i].end_ms * PS_PER_S / 1000);
+		CHECK(span->start_ps == wanted[i].start_ms * MS);
+		CHECK(span->end_ps == wanted[i].end_ms * MS);
 	}
 	arena_free(b.arena);
 }
@@ -398,7 +397,7 @@ static struct iteration_time by_rows(void *ctx, const struct iteration *it)
  * which only memory is short. So the second one waits 16 ms for the GPU and 4 ms for memory. */
 static void waits_are_for_memory_while_blocks_are_short(void)
 {
-	static const struct serve_request two[] = {{0, 16, 3}, {PS_PER_S / 1000, 20, 1}};
+	static const struct serve_request two[] = {{0, 16, 3, 0, 0}, {MS, 20, 1, 0, 0}};
 	struct bench b = bench_of(100);
 	add(&b, 0, 0, two, 2);
 	b.replicas[0].time = by_rows;
@@ -417,7 +416,7 @@ static void waits_are_for_memory_while_blocks_are_short(void)
 static void waits_are_for_the_gpu_again_when_blocks_are_free(void)
 {
 	static const struct serve_request four[] = {
-		{0, 16, 4}, {0, 8, 1}, {PS_PER_S / 1000, 8, 1}, {30 * (PS_PER_S / 1000), 8, 1}};
+		{0, 16, 4, 0, 0}, {0, 8, 1, 0, 0}, {MS, 8, 1, 0, 0}, {30 * MS, 8, 1, 0, 0}};
 	struct bench b = bench_of(100);
 	add(&b, 0, 0, four, 4);
 	b.replicas[0].time = by_rows;
@@ -432,7 +431,7 @@ static void waits_are_for_the_gpu_again_when_blocks_are_free(void)
  * twentieth of the work is done, which is too little to count. */
 static void few_requests_count_with_their_whole_time(void)
 {
-	static const struct serve_request two[] = {{0, 5, 10}, {5 * (PS_PER_S / 1000), 5, 10}};
+	static const struct serve_request two[] = {{0, 5, 10, 0, 0}, {5 * MS, 5, 10, 0, 0}};
 	struct bench b = bench_of(100);
 	add(&b, 0, 0, two, 2);
 	run(&b, 1);
@@ -444,9 +443,9 @@ static void few_requests_count_with_their_whole_time(void)
 /* Two services: one request of 2 iterations, and three of 1, 2 and 3 one after the other. */
 static void each_service_has_its_own_answers(void)
 {
-	static const struct serve_request one[] = {{0, 5, 2}};
+	static const struct serve_request one[] = {{0, 5, 2, 0, 0}};
 	static const struct serve_request three[] = {
-		{0, 5, 1}, {PS_PER_S / 10, 5, 2}, {PS_PER_S / 5, 5, 3}};
+		{0, 5, 1, 0, 0}, {PS_PER_S / 10, 5, 2, 0, 0}, {PS_PER_S / 5, 5, 3, 0, 0}};
 	struct bench b = bench_of(100);
 	add(&b, 0, 0, one, 1);
 	add(&b, 1, 0, three, 3);
@@ -482,7 +481,8 @@ static void half_of_three_requests_warm_up_one(void)
 {
 	struct bench b = bench_of(4);
 	b.params.warmup_ratio = 0.5;
-	add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}, 3);
+	add(&b, 0, 0,
+	    (const struct serve_request[]){{0, 1, 1, 0, 0}, {0, 1, 1, 0, 0}, {0, 1, 1, 0, 0}}, 3);
 	run(&b, 1);
 	CHECK(b.runs[0].all->requests_count == 2);
 	arena_free(b.arena);
@@ -495,7 +495,8 @@ static void batching_is_continuous_only_for_generated_tokens(void)
 		struct bench b = bench_of(4);
 		b.params.batching = BATCHING_AUTO;
 		b.params.delay_s = 5e-3;
-		add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1}, {PS_PER_S, 1, 1}}, 2);
+		add(&b, 0, 0,
+		    (const struct serve_request[]){{0, 1, 1, 0, 0}, {PS_PER_S, 1, 1, 0, 0}}, 2);
 		b.services[0].generates = generates;
 		run(&b, 1);
 		CHECK_NEAR(b.runs[0].all->mean_s, 6e-3 + (generates ? 0 : 5e-3 / 2), 1e-12);
@@ -508,7 +509,7 @@ static void batching_is_continuous_only_for_generated_tokens(void)
 static void requests_go_on_at_the_least_busy_replica(void)
 {
 	static const struct serve_request requests[] = {
-		{0, 1, 100}, {PS_PER_S / 10, 1, 2}, {2 * (PS_PER_S / 10), 1, 2}};
+		{0, 1, 100, 0, 0}, {PS_PER_S / 10, 1, 2, 0, 0}, {2 * (PS_PER_S / 10), 1, 2, 0, 0}};
 	struct bench b = bench_of(4);
 	b.params.router = ROUTER_LEAST_OUTSTANDING;
 	b.params.chunked_prefill = false;
@@ -527,7 +528,7 @@ static void requests_go_on_at_the_least_busy_replica(void)
 static void prompts_that_begin_together_share_the_tokens_of_an_iteration(void)
 {
 	static const struct serve_request requests[] = {
-		{0, 1, 1}, {PS_PER_S / 1000, 3, 1}, {PS_PER_S / 1000, 3, 1}};
+		{0, 1, 1, 0, 0}, {MS, 3, 1, 0, 0}, {MS, 3, 1, 0, 0}};
 	struct bench b = bench_of(4);
 	add(&b, 0, 0, requests, 3);
 	run(&b, 1);
@@ -540,7 +541,7 @@ static void prompts_that_begin_together_share_the_tokens_of_an_iteration(void)
 static void generated_tokens_of_all_requests_go_together(void)
 {
 	static const struct serve_request requests[] = {
-		{0, 1, 2}, {PS_PER_S / 1000, 1, 2}, {PS_PER_S / 1000, 1, 2}};
+		{0, 1, 2, 0, 0}, {MS, 1, 2, 0, 0}, {MS, 1, 2, 0, 0}};
 	struct bench b = bench_of(2);
 	b.params.chunked_prefill = false;
 	add(&b, 0, 0, requests, 3);
@@ -554,7 +555,7 @@ static void objective_of_the_first_token_ends_with_it(void)
 {
 	for (int late = 0; late < 2; late++) {
 		struct bench b = bench_of(4);
-		add(&b, 0, 0, &(struct serve_request){0, 1, 3}, 1);
+		add(&b, 0, 0, &(struct serve_request){0, 1, 3, 0, 0}, 1);
 		b.params.first_slo_s = late ? 5.9e-3 : 6.1e-3;
 		run(&b, 1);
 		CHECK(b.runs[0].all->attainment_ratio == !late);

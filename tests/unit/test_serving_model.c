@@ -166,6 +166,36 @@ static void memory_is_weights_activations_and_logits(void)
 		   2 * weights_count + 2 * 64 * (2 * 14336.0) * 2 + 8 * 8 * 128256.0 + 1e6, 1e-12);
 }
 
+/* Products in the 32 blocks of Llama 3 8B have 32 x 218,103,808 weights. In FP8 each takes 1 B in
+ * place of 2 B, and in int4 0.5 B with its part of a scale. Keys and values in FP8 take half of the
+ * bytes. */
+static void weights_and_keys_have_types_of_their_own(void)
+{
+	const struct network *network = network_of("llama3-8b", 0);
+	const struct network *one_token = network_of("llama3-8b", 1);
+	const double weights = 32 * 218103808.0;
+	struct serving_model_spec spec = {.network = network,
+					  .one_token = one_token,
+					  .stack = &stack,
+					  .gpu = &gpu,
+					  .efficiency = &by_law,
+					  .rows_max = 64,
+					  .sequences_max = 8,
+					  .time_ratio = 1};
+	const struct serving_model *wide = serving_model_new(arena, &spec);
+	double wide_B = serving_model_memory_B(wide);
+	spec.weights = SERVE_FP8;
+	spec.kv = SERVE_FP8;
+	const struct serving_model *eight = serving_model_new(arena, &spec);
+	CHECK_NEAR(wide_B - serving_model_memory_B(eight), weights, 1e-6 * weights);
+	CHECK_NEAR(serving_model_token_B(eight), serving_model_token_B(wide) / 2, 0);
+	spec.weights = SERVE_INT4;
+	const struct serving_model *four = serving_model_new(arena, &spec);
+	CHECK_NEAR(wide_B - serving_model_memory_B(four), weights * (2 - number_type_B(NUMBER_FP4)),
+		   1e-6 * weights);
+	CHECK_NEAR(serving_model_token_B(four), serving_model_token_B(wide) / 2, 0);
+}
+
 /* One token reads all weights but the embedding's table, of which it needs a row; activations add
  * less than 1 %. A sequence reads the head's matrix, and a token without a sequence does not. */
 static void a_token_reads_the_weights_once(void)
@@ -486,6 +516,7 @@ static const struct test tests[] = {
 	TEST(cache_of_a_token_has_keys_and_values_of_all_layers),
 	TEST(only_causal_networks_with_logits_generate),
 	TEST(memory_is_weights_activations_and_logits),
+	TEST(weights_and_keys_have_types_of_their_own),
 	TEST(a_token_reads_the_weights_once),
 	TEST(attention_reads_the_context),
 	TEST(layers_with_a_window_read_only_it),

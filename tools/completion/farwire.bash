@@ -31,6 +31,7 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--model) _farwire_words "$(_farwire_names models)" "$current" ;;
 	--calls) _farwire_files 'jsonl' "$current" ;;
 	--stack) _farwire_words "$(_farwire_names stacks)" "$current" ;;
+	--engine) _farwire_words "$(_farwire_names engines)" "$current" ;;
 	--runtime) _farwire_words "$(_farwire_names runtimes) none" "$current" ;;
 	--transport) _farwire_words "$(_farwire_names transports)" "$current" ;;
 	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;

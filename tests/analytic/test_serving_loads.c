@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loads and scheduler policies of model servers, with answers derived by hand. */
+#include "tests/serving_bench.h"
+
+/* A closed loop of two clients and one server with an exponential service of 1 s always has a
+ * request in service: 1 request/s, and by Little's law a latency of 2 s. With three servers of
+ * their own, two clients never wait: 2 requests/s and 1 s. */
+static void a_closed_loop_has_the_throughput_of_its_clients(void)
+{
+	static const struct {
+		size_t replicas;
+		double rate, latency_s;
+	} rows[] = {{1, 1, 2}, {3, 2, 1}};
+	for (size_t i = 0; i < 2; i++) {
+		struct bench b = bench_of(100000);
+		b.params.concurrency_count = 2;
+		b.params.router = ROUTER_LEAST_OUTSTANDING;
+		struct serving_answers answers = run(&b, rows[i].replicas, 0, by_chance);
+		CHECK_NEAR(answers.requests_per_s, rows[i].rate, 0.02);
+		CHECK_NEAR(answers.mean_s, rows[i].latency_s, 0.02);
+		CHECK(answers.overload_ratio < 0.001 && b.done == 1);
+		arena_free(b.arena);
+	}
+}
+
+/* Poisson arrivals at 0.5, 0.9, 0.99 and 1.5 of the capacity of a server that takes 1 s. The
+ * throughput is that of the arrivals up to the capacity. 20,000 arrivals vary by 0.7 %. */
+static void the_throughput_is_the_rate_of_arrivals_up_to_the_capacity(void)
+{
+	static const double rates[] = {0.5, 0.9, 0.99, 1.5};
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < 4; i++) {
+			struct bench b = bench_of(20000);
+			b.params.rate_count = rates[i];
+			b.params.prompt_count = 1000;
+			struct serving_answers answers = run(&b, 1, 0, k ? by_chance : by_rows);
+			CHECK_NEAR(answers.requests_per_s, fmin(1, rates[i]), 0.025);
+			arena_free(b.arena);
+		}
+}
+
+/* Prompts of 100 tokens take 0.1 s. Their host time is 0.25 s, of which a process takes 0.05 s for
+ * each in turn. Two requests are sent at 0 and reach the scheduler at 0.25 and 0.3 s. The first one
+ * is served until 0.35 s, and the second one until 0.45 s. */
+static void host_time_of_requests_delays_their_first_token(void)
+{
+	struct bench b = bench_of(2);
+	struct serve_request pair[] = {{0, 100, 1, 0, 0}, {0, 100, 1, 0, 0}};
+	b.service.requests = (struct request_list){pair, 2};
+	b.params.warmup_ratio = 0;
+	b.params.request_host_s = 0.2;
+	b.params.request_serial_s = 0.05;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	CHECK_NEAR(answers.first_mean_s, 0.4, 1e-9);
+	CHECK_NEAR(answers.parts_s[SERVE_OVERHEAD], 0.275, 1e-9);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 0.025, 1e-9);
+	arena_free(b.arena);
+}
+
+/* Three prompts of 100 tokens begin with the same 70 tokens, of which 64 are whole blocks of 16.
+ * The first one takes 0.1 s, each later one 0.036 s. The cache has 10 blocks: 4 shared ones, and 3
+ * of a request. A request of another group evicts the prefix, so the next one of the first group
+ * takes 0.1 s again. */
+static void shared_prefixes_are_processed_once(void)
+{
+	struct serve_request all[] = {{0, 100, 1, 1, 70},
+				      {PS_PER_S, 100, 1, 1, 70},
+				      {2 * PS_PER_S, 100, 1, 1, 70},
+				      {3 * PS_PER_S, 160, 1, 2, 0},
+				      {4 * PS_PER_S, 100, 1, 1, 70}};
+	for (int cache = 0; cache < 2; cache++) {
+		struct bench b = bench_of(5);
+		b.service.requests = (struct request_list){all, 5};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 4;
+		b.params.prefix_cache = cache;
+		b.service.generates = true;
+		struct serving_answers answers = run(&b, 1, 10, by_rows);
+		double sum_s = cache ? 0.1 + 2 * 0.036 + 0.16 + 0.1 : 4 * 0.1 + 0.16;
+		CHECK_NEAR(answers.mean_s, sum_s / 5, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* Two requests of 32 + 32 tokens need 4 blocks each of 6. If all blocks are reserved, the second
+ * one waits until the first one has ended, at 32 + 31 = 63 ms, and none is preempted. */
+static void reserved_outputs_are_never_preempted(void)
+{
+	struct serve_request pair[] = {{0, 32, 32, 0, 0}, {0, 32, 32, 0, 0}};
+	struct bench b = bench_of(2);
+	b.service.requests = (struct request_list){pair, 2};
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 8;
+	b.params.reserve_output = true;
+	b.service.generates = true;
+	struct serving_answers answers = run(&b, 1, 6, by_rows);
+	CHECK_NEAR(answers.preempted_count, 0, 0);
+	CHECK_NEAR(answers.mean_s, (0.063 + 0.126) / 2, 1e-9);
+	arena_free(b.arena);
+}
+
+/* A request generates tokens, 1 ms each, when prompts of 60 tokens arrive: two at once, with 100
+ * tokens for an iteration. Whole and mixed (TensorRT-LLM): token + 60 in 61 ms, token + 60 in 61
+ * ms. Whole and first (vLLM V0): 60 ms, then 60 ms. Cut and first (SGLang): 100 tokens of both,
+ * then 20. Cut and mixed (vLLM): token + 99, and token + token + 21. First tokens of the two come
+ * after these times. */
+static void engines_mix_and_cut_prompts_in_their_ways(void)
+{
+	static const struct {
+		bool cut;
+		int mixing;
+		double first_ms[2];
+	} rows[] = {{false, MIXING_ON, {61, 61 + 62}},
+		    {false, MIXING_AUTO, {60, 120}},
+		    {true, MIXING_OFF, {100, 120}},
+		    {true, MIXING_AUTO, {100, 100 + 1 + 1 + 21}}};
+	for (size_t i = 0; i < 4; i++) {
+		struct serve_request all[] = {
+			{0, 1, 200, 0, 0}, {4500000000, 60, 2, 0, 0}, {4500000000, 60, 2, 0, 0}};
+		struct bench b = bench_of(3);
+		b.service.requests = (struct request_list){all, 3};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 8;
+		b.params.tokens_count = 100;
+		b.params.chunked_prefill = rows[i].cut;
+		b.params.mixing = rows[i].mixing;
+		b.service.generates = true;
+		struct serving_answers answers = run(&b, 1, 1000, by_rows);
+		/* the iteration at 4 ms ends at 5 ms; the first request has its token after 1 ms */
+		double sum_ms = 1 + 2 * 0.5 + rows[i].first_ms[0] + rows[i].first_ms[1];
+		CHECK_NEAR(answers.first_mean_s, sum_ms / 3e3, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* A full server with equal services of 1 s ends the same number of requests in each part of a run.
+ * With exponential services, n requests vary by sqrt(n), so half of the 90 % interval is 1.833 /
+ * sqrt(n). Ten parts estimate this within a third (one standard deviation is 24 %). */
+static void a_finite_run_has_the_error_of_its_batch_means(void)
+{
+	for (int chance = 0; chance < 2; chance++) {
+		struct bench b = bench_of(4000);
+		b.params.rate_count = 3;
+		b.params.warmup_ratio = 0;
+		b.params.prompt_count = 1000;
+		struct serving_answers answers = run(&b, 1, 0, chance ? by_chance : by_rows);
+		double wanted = chance ? 1.833 / sqrt(4000) : 0;
+		CHECK(fabs(answers.error_ratio - wanted) <= fmax(0.001, wanted / 2));
+		arena_free(b.arena);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(a_finite_run_has_the_error_of_its_batch_means),
+	TEST(a_closed_loop_has_the_throughput_of_its_clients),
+	TEST(the_throughput_is_the_rate_of_arrivals_up_to_the_capacity),
+	TEST(host_time_of_requests_delays_their_first_token),
+	TEST(shared_prefixes_are_processed_once),
+	TEST(reserved_outputs_are_never_preempted),
+	TEST(engines_mix_and_cut_prompts_in_their_ways),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
