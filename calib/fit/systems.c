@@ -352,13 +352,13 @@ struct widths { /* by row: half-widths */
 
 static struct left_out_summary summarize(struct arena *arena, const struct left_out *left,
 					 const struct widths *widths, const char *system,
-					 enum row_role role)
+					 enum case_kind kind, enum row_role role)
 {
-	struct left_out_summary s = {.system = system, .role = role};
+	struct left_out_summary s = {.system = system, .kind = kind, .role = role};
 	double *halves = ARENA_ARRAY(arena, left->count + 1, double);
 	for (size_t i = 0; i < left->count; i++) {
 		const struct left_out_row *row = &left->rows[i];
-		if (!is_judged(row, system, role))
+		if (!is_judged(row, system, role) || (kind != CASE_KIND_COUNT && row->kind != kind))
 			continue;
 		double own = widths->own[i];
 		s.named |= row->named;
@@ -383,8 +383,8 @@ struct left_out_summary *systems_summaries(struct arena *arena, const struct lef
 {
 	const struct widths widths = {ARENA_ARRAY(arena, left->count + 1, double),
 				      ARENA_ARRAY(arena, left->count + 1, double)};
-	struct left_out_summary *list =
-		ARENA_ARRAY(arena, 2 * left->count + 2, struct left_out_summary);
+	struct left_out_summary *list = ARENA_ARRAY(arena, 2 * (left->count + CASE_KIND_COUNT) + 3,
+						    struct left_out_summary);
 	struct distance_errors errors;
 	*count = 0;
 	for (size_t i = 0; i < left->count; i++) {
@@ -396,15 +396,20 @@ struct left_out_summary *systems_summaries(struct arena *arena, const struct lef
 		widths.constant[i] =
 			first ? constant_width(arena, left, system) : widths.constant[i - 1];
 	}
-	for (size_t i = 0; i <= left->count; i++) {
-		const char *system = i < left->count ? left->rows[i].system : NULL;
-		if (i > 0 && i < left->count && system == left->rows[i - 1].system)
-			continue;
-		for (int test = 0; test < 2; test++) {
-			list[*count] = summarize(arena, left, &widths, system,
-						 test ? ROLE_TEST : ROLE_FIT);
+	const enum row_role roles[] = {ROLE_FIT, ROLE_TEST};
+	for (size_t i = 0; i < left->count; i++)
+		for (size_t r = 0; r < 2; r++) {
+			const char *system = left->rows[i].system;
+			if (i > 0 && system == left->rows[i - 1].system)
+				continue;
+			list[*count] =
+				summarize(arena, left, &widths, system, CASE_KIND_COUNT, roles[r]);
 			*count += list[*count].count > 0;
 		}
-	}
+	for (enum case_kind kind = 0; kind <= CASE_KIND_COUNT; kind++)
+		for (size_t r = 0; r < 2; r++) {
+			list[*count] = summarize(arena, left, &widths, NULL, kind, roles[r]);
+			*count += list[*count].count > 0;
+		}
 	return list;
 }

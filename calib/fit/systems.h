@@ -70,16 +70,17 @@ void systems_errors(const struct left_out *left, const char *without,
 /* The 90 % intervals of rows without the parameters of their system, beside those of one constant
  * width. */
 struct left_out_summary {
-	const char *system; /* NULL: all systems */
+	const char *system;  /* NULL: all systems */
+	enum case_kind kind; /* CASE_KIND_COUNT: all kinds */
 	enum row_role role;
 	size_t count;
 	bool named; /* as struct left_out_row */
 	double coverage, geomean_abs, median_half_width;
 	double score, constant_score; /* interval score of the logarithm */
 };
-/* Returns the summaries of each system's rows, and of all, by role. The model errors behind a
- * system's intervals are estimated without it; so is the constant width, which covers 90 % of the
- * fit rows of all other systems. */
+/* Returns the summaries of each system's rows, of each kind's and of all, by role. The model errors
+ * behind a system's intervals are estimated without it; so is the constant width, which covers 90 %
+ * of the fit rows of all other systems. */
 struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
 					   const struct model_error same[MECHANISM_COUNT],
 					   size_t *count);
