@@ -17,9 +17,7 @@ point() {
 expect 2 '^missing\.jsonl: the file cannot be read: No such file' fit missing.jsonl
 expect 2 '^folder\.jsonl: the file cannot be read' fit folder.jsonl
 mkfifo pipe.jsonl
-echo "$head" >pipe.jsonl 2>/dev/null &
 expect 2 '^pipe\.jsonl: the file cannot be read: it is a pipe' fit pipe.jsonl
-wait
 : >empty.jsonl
 expect 2 '^case: topology is missing .write --set case.topology=' diagnose "$FARWIRE_DATA/tests/samples/logs/oci-h100.txt"
 expect 2 '^empty\.jsonl: the file is empty' fit empty.jsonl
