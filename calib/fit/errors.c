@@ -3,6 +3,8 @@
 
 /* Steps 2 and 4 of the rule. */
 static const double SPARE_LEAST = 0.02, COMMON_ROWS = 3;
+/* Step 3. */
+static const double LARGEST = 2, RUN_TO_RUN_RATIO = 0.005;
 
 struct measurement {
 	const char *table; /* name of the file that contains the row */
@@ -135,11 +137,25 @@ static void add_leverages(struct collecting *c, const struct fit_stage_result *s
 	}
 }
 
+/* Returns the largest error of an added time that counts: a multiple of the median. */
+static double largest_added(struct collecting *c)
+{
+	double *errors = ARENA_ARRAY(c->arena, c->all.count + 1, double);
+	size_t count = 0;
+	for (size_t i = 0; i < c->all.count; i++) {
+		const struct measurement *m = &c->all.items[i];
+		double n = (double)m->row_count, share = m->sum.shares[MECHANISM_FORWARDED] / n;
+		if (share > 0 && 1 - m->leverage >= SPARE_LEAST)
+			errors[count++] = sqrt(m->sum.square / n) / share / (1 - m->leverage);
+	}
+	return count ? LARGEST * num_quantile(errors, count, 0.5) : 0;
+}
+
 static void sum_up(struct collecting *c, struct model_errors *errors)
 {
 	struct error_row *rows = ARENA_ARRAY(c->arena, c->all.count + 1, struct error_row);
 	size_t count = 0;
-	double squares = 0, spare = 0;
+	double squares = 0, spare = 0, largest = largest_added(c);
 	for (size_t i = 0; i < c->all.count; i++) {
 		const struct measurement *m = &c->all.items[i];
 		double left = 1 - m->leverage, n = (double)m->row_count;
@@ -147,13 +163,17 @@ static void sum_up(struct collecting *c, struct model_errors *errors)
 			continue;
 		struct error_row *row = &rows[count++];
 		*row = (struct error_row){.square = m->sum.square / n / pow(left, 2),
-					  .weight = left};
+					  .weight = left,
+					  .known_variance = pow(RUN_TO_RUN_RATIO / left, 2)};
 		for (size_t k = 0; k < MECHANISM_COUNT; k++) {
 			row->shares[k] = m->sum.shares[k] / n;
 			errors->rows_count[k] += row->shares[k] > 0;
 		}
-		if (m->kind == CASE_FORWARDED)
+		if (m->kind == CASE_FORWARDED) {
+			double most = largest * row->shares[MECHANISM_FORWARDED];
+			row->square = fmin(row->square, most * most);
 			continue; /* its error is that of a part of the time */
+		}
 		squares += left * row->square;
 		spare += left;
 	}

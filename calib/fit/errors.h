@@ -15,6 +15,8 @@
  *      first order). It has the weight s, and the shares of the time on which the mechanisms act.
  *      A forwarded row's r is linear in the error of the added time, which is its share a of the
  *      step: r = a e, where e is the logarithm of the factor of that time.
+ *      An e above twice the median counts as twice the median, because a small a makes other
+ *      causes large. Steps also scatter by 0.5 % from run to run (an assumption).
  *   4  components.h splits the errors into those of mechanisms. A few rows are weak evidence, so
  *      the prior of each is the error of all rows but those of forwarding together, with the
  *      weight of 3 rows. */

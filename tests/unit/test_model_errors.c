@@ -43,7 +43,8 @@ static void rows_of_a_measurement_count_once(void)
 {
 	static const char table[] = "batch\trate\trole\n8\t40\tfit\n16\t40\tfit\n32\t50\tfit\n";
 	const char *root = data_root_find(arena), *broken = NULL;
-	struct error_row rows[2] = {{.weight = 1}, {.weight = 1}};
+	struct error_row rows[2] = {{.weight = 1, .known_variance = 0.005 * 0.005},
+				    {.weight = 1, .known_variance = 0.005 * 0.005}};
 	mkdir(path_of("calib"), 0700);
 	mkdir(path_of("calib/measured"), 0700);
 	link_to(root, "topologies");
