@@ -309,7 +309,7 @@ static void a_curve_is_explained_up_to_three_deviations(void)
 	double expected_s[POINTS] = {1, 1, 1}, most_s[POINTS];
 	expected(expected_s, most_s);
 	for (int far = 0; far < 2; far++) {
-		const double by = far ? 1.5 : 1.15, most = 3 + 3 * sqrt(6);
+		const double by = far ? 1.5 : 1.1, most = 3 + 3 * sqrt(6);
 		const struct diagnosis *d = diagnosis_of((const double[]){
 			expected_s[0] * by, expected_s[1] / by, expected_s[2] * by});
 		if (!d)
