@@ -24,12 +24,12 @@ static const struct param_row rows[] = {
 		"library.nvlink_efficiency"),
 	REACHED(pci_ratio, 0.1, 1.25,
 		"part of PCIe's goodput that collectives reach, divided by library.pci_efficiency"),
-	RATIO(ll_data_ratio, 0.2, 4,
-	      "part of the links' goodput that LL reaches, divided by that of NCCL's model"),
-	RATIO(block_ll_ratio, 0.01, 10,
-	      "bandwidth of a channel's thread block with LL, divided by that of NCCL's model"),
-	RATIO(block_ll128_ratio, 0.01, 10, "the same with LL128"),
-	RATIO(block_simple_ratio, 0.01, 10, "the same with Simple"),
+	REACHED(ll_data_ratio, 0.2, 4,
+		"part of the links' goodput that LL reaches, divided by that of NCCL's model"),
+	REACHED(block_ll_ratio, 0.01, 10,
+		"bandwidth of a channel's thread block with LL, divided by that of NCCL's model"),
+	REACHED(block_ll128_ratio, 0.01, 10, "the same with LL128"),
+	REACHED(block_simple_ratio, 0.01, 10, "the same with Simple"),
 	COST_GENERATION(struct collective_constants, block_copy_Bps, QUANTITY_RATE, 0, 1e13,
 			"0 GB/s",
 			"bandwidth at which a thread block stores the last piece of its data while "
@@ -47,8 +47,8 @@ static const struct param_row rows[] = {
 	RATIO(one_shot_ratio, 0.05, 20,
 	      "time of one_shot without its bytes, divided by library.one_shot"),
 	RATIO(two_shot_ratio, 0.05, 20, "the same of two_shot"),
-	RATIO(shot_ratio, 0.05, 20,
-	      "bandwidth of the kernel of one_shot and two_shot, divided by library.shot"),
+	REACHED(shot_ratio, 0.05, 20,
+		"bandwidth of the kernel of one_shot and two_shot, divided by library.shot"),
 };
 const struct param_table collective_table =
 	PARAM_TABLE("collectives", struct collective_constants, rows);
