@@ -38,7 +38,7 @@ const char *prior_name(enum prior prior)
 /* docs/models/intervals.md gives the reasons for these factors. */
 double prior_factor(enum prior prior)
 {
-	static const double factors[] = {1, 1.05, 1.25, 1.7, 1.75, 3.5, 1};
+	static const double factors[] = {1, 1.05, 1.25, 1.7, 1.75, 3.4, 1};
 	return factors[prior];
 }
 

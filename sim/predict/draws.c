@@ -559,7 +559,7 @@ struct quotient draws_quotient(const struct prediction *a, const struct predicti
 		if (divisor > 0)
 			values[m.count++] = dividend / divisor;
 	}
-	for (size_t i = 0; i < ERROR_PARTS && !same; i++)
+	for (size_t i = 0; i < a->error_count && i < b->error_count && !same; i++)
 		m.error = model_error_sum(m.error, part_error(&a->errors[i], &b->errors[i]));
 	struct quotient quotient = {{value, value, value}, NAN};
 	if (m.count > 0) {

@@ -62,8 +62,9 @@ static void summarize_draws(struct arena *arena, const struct draws *draws, stru
 	p->drawn = drawn;
 	p->drawn_count = p->draws_count = draws->count;
 	p->failed_draws_count = draws->failed_count;
-	memcpy(p->errors, draws->errors, sizeof p->errors);
 	p->error_count = draws->count ? ERROR_PARTS : 0;
+	p->errors = ARENA_ARRAY(arena, ERROR_PARTS, struct error_part);
+	memcpy(p->errors, draws->errors, sizeof draws->errors);
 	p->width = draws->width;
 }
 

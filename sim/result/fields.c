@@ -66,7 +66,7 @@ static const struct list lists[] = {
 	[LINKS] = {&link_fields, sizeof(struct link_prediction), 0, true},
 	[CALLS] = {&call_fields, sizeof(struct call_prediction), 0, true},
 	[STAGES] = {&stage_fields, sizeof(struct stage_prediction), 0, true},
-	[ERRORS] = {&error_fields, sizeof(struct error_part), ERROR_PARTS, false},
+	[ERRORS] = {&error_fields, sizeof(struct error_part), 0, true},
 };
 
 static const struct field of_part[] = {

@@ -220,7 +220,7 @@ struct prediction {
 	 * the model error of its parts. */
 	const struct breakdown_part *drawn;
 	size_t drawn_count;
-	struct error_part errors[ERROR_PARTS];
+	struct error_part *errors; /* only with draws, because sweeps keep a million */
 	size_t error_count;
 };
 

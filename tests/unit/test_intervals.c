@@ -323,11 +323,13 @@ static void quotients_are_formed_for_each_draw(void)
 			  b = {.throughput = {6, 2, 16}, .drawn_count = 4, .drawn = whole};
 	struct estimate q = draws_quotient(&a, &b).estimate;
 	CHECK(q.value == 0.5 && q.low == 0.5 && q.high == 0.5);
-	a.errors[0] = b.errors[0] = (struct error_part){"", 0.1, 4, 1, 0};
+	struct error_part errors[] = {{"", 0.1, 4, 1, 0}};
+	a.errors = b.errors = errors;
+	a.error_count = b.error_count = 1;
 	q = draws_quotient(&a, &b).estimate;
 	CHECK_NEAR(q.low, 0.5 * exp(-0.1 * sqrt(2) * 1.8595), 1e-5);
 	CHECK_NEAR(q.high, 0.5 * exp(0.1 * sqrt(2) * 1.8595), 1e-5);
-	a.errors[0].ratio = b.errors[0].ratio = 0;
+	errors[0].ratio = 0;
 	whole[3].seconds = 0;
 	CHECK(draws_quotient(&a, &b).estimate.low == 0.5);
 	half[0].seconds = 0;
@@ -342,17 +344,19 @@ static void error_of_the_same_program_cancels_in_a_quotient(void)
 {
 	struct breakdown_part drawn[] = {{"1", 2}, {"2", 2}},
 			      nearly[] = {{"1", 2}, {"2", 2 + 1e-12}};
+	struct error_part error_a = {"", 0.1, 0, 0.9, 7}, error_b = {"", 0.1, 0, 0.5, 7};
 	struct prediction a = {.throughput = {2, 2, 2},
 			       .drawn_count = 2,
 			       .drawn = drawn,
-			       .errors = {{"", 0.1, 0, 0.9, 7}}},
+			       .errors = &error_a,
+			       .error_count = 1},
 			  b = a;
+	b.errors = &error_b;
 	b.drawn = nearly;
-	b.errors[0].share = 0.5;
 	CHECK_NEAR(log(draws_quotient(&a, &b).estimate.high), 1.6449 * 0.04, 1e-4);
-	b.errors[0].about = 8;
+	error_b.about = 8;
 	CHECK_NEAR(log(draws_quotient(&a, &b).estimate.high), 1.6449 * hypot(0.09, 0.05), 1e-4);
-	b.errors[0] = a.errors[0];
+	error_b = error_a;
 	CHECK_NEAR(draws_quotient(&a, &b).estimate.high, 1, 1e-9);
 }
 
@@ -367,7 +371,10 @@ static void quotient_has_the_probability_to_be_faster(void)
 	CHECK_NEAR(draws_quotient(&a, &b).above_one, 0.75, 1e-12);
 	CHECK_NEAR(draws_quotient(&a, &a).above_one, 0.5, 1e-12);
 	a.drawn_count = b.drawn_count = 1;
-	a.errors[1] = (struct error_part){"", log(2) / 1.28155, 0, 1, 0};
+	struct error_part error = {"", log(2) / 1.28155, 0, 1, 0}, none = {"", 0, 0, 1, 0};
+	a.errors = &error;
+	b.errors = &none;
+	a.error_count = b.error_count = 1;
 	CHECK_NEAR(draws_quotient(&a, &b).above_one, 0.9, 1e-5);
 	struct prediction read = {.throughput = {2, 1, 4}}, other = {.throughput = {1, 1, 1}};
 	/* The low end of the quotient is 1, so it is above 1 with 95 %. */
