@@ -5,17 +5,50 @@
 #include <sys/stat.h>
 #include "sim/base/base.h"
 
+FILE *file_once(const char *path, const char **why)
+{
+	FILE *in = fopen(path, "rb");
+	if (!in)
+		*why = strerror(errno);
+	return in;
+}
+
+enum { NOTED_MAX_B = 1 << 30 }; /* all readers refuse a larger file */
+
+/* Passes the content of the file to diag_reads. Returns false and sets errno if the file cannot be
+ * read. */
+static bool note_bytes(struct diag *diag, FILE *in)
+{
+	char block[1 << 14];
+	size_t got, all_B = 0;
+	while (all_B < NOTED_MAX_B && (got = fread(block, 1, sizeof block, in)) > 0) {
+		diag_reads(diag, block, got);
+		all_B += got;
+	}
+	if (ferror(in))
+		return false;
+	rewind(in);
+	return true;
+}
+
 FILE *file_open(struct diag *diag, struct origin origin, const char *path)
 {
+	const char *why = "it is a pipe or a device, which may never end (name a file)";
 	struct stat status;
 	bool endless =
 		stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
-	FILE *in = endless ? NULL : fopen(path, "rb");
-	if (!in)
-		diag_error(diag, origin, "the file cannot be read: %s",
-			   endless ? "it is a pipe or a device, which may never end (name a file)"
-				   : strerror(errno));
-	return in;
+	FILE *in = endless ? NULL : file_once(path, &why);
+	if (in && note_bytes(diag, in))
+		return in;
+	if (in) {
+		why = strerror(errno);
+		fclose(in);
+	}
+	if (origin.file && strcmp(origin.file, path) != 0)
+		diag_error(diag, origin, "the file '%s' cannot be read: %s", path, why);
+	else
+		diag_error(diag, origin, "the file cannot be read: %s", why);
+	return NULL;
 }
 
 static int next_byte(struct lines *lines)

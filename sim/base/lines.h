@@ -17,8 +17,12 @@ struct lines {
 	char text[LINES_MAX_B];
 };
 
-/* Opens a file that may be read again. A pipe or a device is refused, because it may never end.
- * Returns NULL after an error, which is in diag. */
+/* Opens a file that is read from its begin to its end once, such as a log; `-` is not stdin. Sets
+ * *why to the reason and returns NULL if it cannot be read. */
+FILE *file_once(const char *path, const char **why);
+/* Opens a file that may be read again, and passes its content to diag_reads, so that the journal of
+ * a sweep notices a change. A pipe or a device is refused, because it may never end. Returns NULL
+ * after an error at origin, which is in diag. */
 FILE *file_open(struct diag *diag, struct origin origin, const char *path);
 /* Returns the next line without its end and without a byte order mark. It is valid until the next
  * call. Returns NULL at the end and after an error, which is in diag. */

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "sim/cfg/text.h"
+#include "sim/base/lines.h"
 
 enum { FILE_MAX_B = 16 * 1024 * 1024 };
 
@@ -56,9 +57,10 @@ const char *cfg_file_load(struct arena *scratch, const char *path,
 		*wrong = "cannot be read twice (name a file, not a pipe)";
 		return NULL;
 	}
-	FILE *in = fopen(path, "r");
+	const char *why;
+	FILE *in = file_once(path, &why);
 	if (!in) {
-		*wrong = reason(scratch, errno);
+		*wrong = arena_printf(scratch, "cannot be read: %s", why);
 		return NULL;
 	}
 	const char *text = NULL;

@@ -475,7 +475,6 @@ bool cfg_source_expand(struct arena *scratch, struct arena *keep, struct diag *d
 	begin_line(&scan, &file);
 	scan_file(&scan, &file);
 	put(&scan, '\0');
-	diag_reads(diag, source->text.items, source->text.count);
 	return diag_count(diag) == errors_before;
 }
 

@@ -27,7 +27,20 @@ struct building {
 	const struct cfg_source_text *source;
 };
 
-static void build(struct building *b, const config_setting_t *setting, struct cfg_node *node)
+/* Passes what the node says to diag_reads. Comments and blanks change no result. */
+static void note(const struct building *b, const struct cfg_node *node)
+{
+	char number[40];
+	snprintf(number, sizeof number, "%d %zu %d %.17g", (int)node->type, node->count,
+		 (int)node->flag, node->number);
+	diag_reads(b->diag, number, strlen(number) + 1);
+	if (node->name)
+		diag_reads(b->diag, node->name, strlen(node->name) + 1);
+	if (node->text)
+		diag_reads(b->diag, node->text, strlen(node->text) + 1);
+}
+
+static void build_value(struct building *b, const config_setting_t *setting, struct cfg_node *node)
 {
 	const char *name = config_setting_name(setting);
 	node->name = name ? arena_strdup(b->arena, name) : NULL;
@@ -55,10 +68,15 @@ static void build(struct building *b, const config_setting_t *setting, struct cf
 		node->text = arena_strdup(b->arena, config_setting_get_string(setting));
 		return;
 	default:
-		break;
+		node->type = config_setting_is_group(setting) ? TYPE_GROUP : TYPE_LIST;
+		node->count = (size_t)config_setting_length(setting);
 	}
-	node->type = config_setting_is_group(setting) ? TYPE_GROUP : TYPE_LIST;
-	node->count = (size_t)config_setting_length(setting);
+}
+
+static void build(struct building *b, const config_setting_t *setting, struct cfg_node *node)
+{
+	build_value(b, setting, node);
+	note(b, node);
 	node->children = ARENA_ARRAY(b->arena, node->count, struct cfg_node);
 	for (size_t i = 0; i < node->count; i++)
 		build(b, config_setting_get_elem(setting, (unsigned)i), &node->children[i]);

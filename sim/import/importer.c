@@ -419,22 +419,18 @@ static bool import_log_files(struct arena *arena, struct diag *diag, const char 
 	struct importing *importing = begin(arena, diag);
 	importing->link = imported->link;
 	for (size_t i = 0; i < count && diag_count(diag) == 0; i++) {
-		FILE *in = fopen(paths[i], "rb");
-		const struct importer *importer = in ? recognise(importing, in) : NULL;
-		if (!in || ferror(in))
-			diag_error(diag, (struct origin){paths[i], 0}, "cannot read the file: %s",
-				   strerror(errno));
-		else if (!importer)
+		FILE *in = file_open(diag, (struct origin){paths[i], 0}, paths[i]);
+		if (!in)
+			break;
+		const struct importer *importer = recognise(importing, in);
+		rewind(in);
+		if (!importer)
 			diag_error(diag, (struct origin){paths[i], 1},
 				   "neither this nor a later line is that of a known tool "
 				   "(name the kind, for example farwire import nccl-tests FILE)");
-		else if (fseek(in, 0, SEEK_SET) != 0)
-			diag_error(diag, (struct origin){paths[i], 0},
-				   "the file cannot be read twice (name a file, not a pipe)");
 		else
 			read_log(importing, importer, in, paths[i]);
-		if (in)
-			fclose(in);
+		fclose(in);
 	}
 	return importing->link && diag_count(diag) == 0 ? import_link_done(importing, imported)
 							: done(importing, imported);

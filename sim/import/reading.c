@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/import/reading.h"
+#include "sim/base/lines.h"
 
 enum { FILE_MAX_B = 16 << 20, QUOTE_MAX_B = 80 };
 
 char *reading_file(struct reading *reading, const char *path, size_t *size_B)
 {
 	const struct origin origin = {path, 0};
-	FILE *in = fopen(path, "rb");
+	FILE *in = file_open(reading->diag, origin, path);
 	if (!in)
-		return diag_null(reading->diag, origin, "cannot read the file: %s",
-				 strerror(errno));
+		return NULL;
 	VEC(char) text = {0};
 	int c;
 	while ((c = getc(in)) != EOF && c != 0 && text.count < FILE_MAX_B)
 		*VEC_PUSH(reading->arena, &text) = (char)c;
-	bool failed = ferror(in) != 0;
 	fclose(in);
 	*VEC_PUSH(reading->arena, &text) = '\0';
 	*size_B = text.count - 1;
-	if (failed)
-		return diag_null(reading->diag, origin,
-				 "the file cannot be read any further (name a file)");
 	if (c != EOF)
 		return diag_null(
 			reading->diag, origin, "%s",

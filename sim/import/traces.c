@@ -94,10 +94,9 @@ static bool read_chakra(struct arena *arena, struct diag *diag, const char *cons
 	struct profile_counts counts = {0}, sum = {0};
 	const struct recorded_calls *first = NULL, **next = &first;
 	for (size_t i = 0; i < count; i++) {
-		FILE *in = fopen(paths[i], "rb");
+		FILE *in = file_open(diag, (struct origin){paths[i], 0}, paths[i]);
 		if (!in)
-			return diag_error(diag, (struct origin){paths[i], 0},
-					  "cannot read the file: %s", strerror(errno));
+			return false;
 		struct recorded_calls *rank = chakra_read(arena, diag, in, paths[i],
 							  count > 1 ? (uint32_t)count : 0, &counts);
 		fclose(in);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/json/document.h"
+#include "sim/base/lines.h"
 
 #include <sys/stat.h>
 
@@ -86,7 +87,8 @@ static bool take_values(struct jp_reader *in, const char *path, json_take *take,
 
 bool json_file_read(struct diag *diag, const char *path, json_take *take, void *ctx)
 {
-	FILE *file = fopen(path, "rb");
+	const char *why = "";
+	FILE *file = file_once(path, &why);
 	struct arena *arena = arena_new();
 	struct jp_reader *in = file ? jp_open(arena, file) : NULL;
 	struct stat status;
@@ -100,7 +102,7 @@ bool json_file_read(struct diag *diag, const char *path, json_take *take, void *
 		fine = false;
 	} else if (!file || ferror(file)) {
 		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
-			   strerror(errno));
+			   file ? strerror(errno) : why);
 		fine = false;
 	} else if (in->error) {
 		diag_error(diag, (struct origin){path, in->line}, "the file is not JSON: %s",

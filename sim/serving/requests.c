@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/serving/requests.h"
 
-#include <sys/stat.h>
-
 #include "sim/base/lines.h"
 #include "sim/engine/engine.h"
 
@@ -239,19 +237,6 @@ static void read_line(struct list_reader *r, const char *line, int number)
 	*VEC_PUSH(r->arena, &r->requests) = request;
 }
 
-/* Opens a table. Each draw reads it again, which a pipe does not allow. */
-static FILE *open_table(struct diag *diag, struct origin origin, const char *path)
-{
-	struct stat status;
-	bool pipe = stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
-	FILE *file = pipe ? NULL : fopen(path, "r");
-	if (!file)
-		diag_error(diag, origin, "serve.list: the file '%s' %s", path,
-			   pipe ? "cannot be read twice (name a file, not a pipe)"
-				: "cannot be opened (write the path of a table of requests)");
-	return file;
-}
-
 struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
 				  const char *path, double prefix)
 {
@@ -259,7 +244,7 @@ struct request_list requests_read(struct arena *arena, struct diag *diag, struct
 	struct list_reader r = {.arena = arena, .diag = diag, .path = path, .prefix = prefix};
 	struct lines *lines = ARENA_NEW(arena, struct lines);
 	size_t before = diag_count(diag);
-	FILE *file = open_table(diag, origin, path);
+	FILE *file = file_open(diag, origin, path);
 	if (!file)
 		return (struct request_list){0};
 	*lines = (struct lines){.in = file,

@@ -369,19 +369,6 @@ static void check_whole(struct call_reader *r)
 		fail(r, "the recording contains no CUDA call (record a program that uses the GPU)");
 }
 
-/* Passes the content of the file to diag_reads. Returns false and sets errno if the file cannot be
- * read. */
-static bool note_bytes(struct diag *diag, FILE *in)
-{
-	char block[1 << 14];
-	for (size_t got; (got = fread(block, 1, sizeof block, in)) > 0;)
-		diag_reads(diag, block, got);
-	if (ferror(in))
-		return false;
-	rewind(in);
-	return true;
-}
-
 const struct recorded_calls *call_file_read(struct arena *arena, struct diag *diag,
 					    const char *path)
 {
@@ -390,11 +377,6 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 	FILE *in = file_open(diag, origin, path);
 	if (!in || !(in = gunzip_open(diag, origin, in)))
 		return NULL;
-	if (!note_bytes(diag, in)) {
-		diag_error(diag, origin, "the file cannot be read: %s", strerror(errno));
-		fclose(in);
-		return NULL;
-	}
 	r.json = jp_open(arena, in);
 	r.json->keeps_twins = true;
 	r.names = names_new(arena);

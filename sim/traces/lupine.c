@@ -126,13 +126,11 @@ static void take_line(struct lupine *l, char *line)
 
 static void read_file(struct lupine *l, const char *path)
 {
-	FILE *in = fopen(path, "rb");
+	FILE *in = file_open(l->diag, (struct origin){path, 0}, path);
 	char *line;
 	l->lines.origin = (struct origin){path, 0};
-	if (!in) {
-		fail(l, "cannot read the file: %s", strerror(errno));
+	if (!in)
 		return;
-	}
 	in = gunzip_open(l->diag, l->lines.origin, in);
 	if (!in)
 		return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/readers.h"
+#include "sim/base/lines.h"
 
 #include <sqlite3.h>
 #include <strings.h>
@@ -333,7 +334,8 @@ static struct recorded_calls *read_ranks(struct nsys *n, struct profile_counts *
 static bool is_database(const char *path)
 {
 	char begin[7] = "";
-	FILE *file = fopen(path, "rb");
+	const char *why;
+	FILE *file = file_once(path, &why);
 	if (file) {
 		begin[fread(begin, 1, 6, file)] = 0;
 		fclose(file);

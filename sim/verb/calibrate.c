@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sim/verb/calibration.h"
+#include "sim/base/lines.h"
 #include "sim/report/report.h"
 #include "sim/verb/verbs.h"
 
@@ -98,7 +99,8 @@ static int measure(const struct command *command, const char *path)
 static bool has_end(const char *path)
 {
 	char tail[PATH_MAX_B] = "";
-	FILE *in = fopen(path, "rb");
+	const char *why;
+	FILE *in = file_once(path, &why);
 	if (!in)
 		return false;
 	if (fseek(in, 1 - (long)sizeof tail, SEEK_END) != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire check: reads configuration files and recordings, and lists their errors. */
 #include "calib/fit/fit.h"
+#include "sim/base/lines.h"
 #include "calib/fit/recording.h"
 #include "sim/cfg/cfg.h"
 #include "sim/gpu/gpu.h"
@@ -234,7 +235,8 @@ static const char *check_calls(const struct command *command, struct diag *diag,
 static bool is_of_a_probe(const char *path)
 {
 	char text[64] = "";
-	FILE *file = fopen(path, "rb");
+	const char *why;
+	FILE *file = file_once(path, &why);
 	if (!file)
 		return false;
 	(void)!fgets(text, sizeof text, file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire import: converts recordings and logs of other tools to farwire's formats. */
 #include "sim/import/importer.h"
+#include "sim/base/lines.h"
 #include "sim/base/gunzip.h"
 #include "sim/verb/progress.h"
 #include "sim/verb/verbs.h"
@@ -34,9 +35,10 @@ static int import(const struct command *command, const struct importer *importer
 	*progress = progress_new("MB", NULL, command->quiet);
 	imported->tell = progress_tell;
 	imported->tell_ctx = progress;
-	FILE *in = from_stdin ? stdin : fopen(path, "rb");
+	const char *why;
+	FILE *in = from_stdin ? stdin : file_once(path, &why);
 	if (!in)
-		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
+		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, why);
 	int code = EXIT_USAGE;
 	if (!(in = gunzip_open(diag, (struct origin){path, 0}, in)))
 		return command_failed(diag, NULL);

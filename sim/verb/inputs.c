@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "sim/cfg/cfg.h"
+#include "sim/base/lines.h"
 #include "sim/cfg/text.h"
 #include "sim/verb/parser.h"
 
@@ -98,7 +99,8 @@ static void add_tree(struct inputs *inputs, const struct cfg_node *node)
 /* Adds the files that cells of a table can name: words with letters after the last dot. */
 static void add_table(struct inputs *inputs, const char *path)
 {
-	FILE *in = fopen(path, "r");
+	const char *why;
+	FILE *in = file_once(path, &why);
 	char line[1 << 16], *rest; /* datasets have no longer lines */
 	while (in && fgets(line, sizeof line, in))
 		for (char *cell = strtok_r(line, "\t\r\n", &rest); cell;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire list: lists the shipped files and the built-in kinds, one per line. */
 #include "sim/import/importer.h"
+#include "sim/base/lines.h"
 #include "sim/base/table.h"
 #include "sim/cfg/cfg.h"
 #include "sim/gpu/gpu.h"
@@ -298,7 +299,8 @@ static const char *first_sentence(struct arena *arena, const char *path)
 {
 	const char *sentence = "";
 	char line[512], *stop = NULL;
-	FILE *file = fopen(path, "r");
+	const char *why;
+	FILE *file = file_once(path, &why);
 	while (file && !stop && fgets(line, sizeof line, file)) {
 		if (strstr(line, "SPDX"))
 			continue;

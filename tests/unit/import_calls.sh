@@ -128,7 +128,7 @@ expect 2 '^bad.tsv:1: the line is not' import lupine bad.tsv
 printf 'main\t3\t0\n' >bad.tsv
 expect 2 "^bad.tsv:1: 'main' is not a function of CUDA" import lupine bad.tsv
 expect 2 '^gen_rpc_ids.h: the statistics have no call' import lupine gen_rpc_ids.h
-expect 2 '^absent: cannot read the file' import lupine absent
+expect 2 '^absent: the file cannot be read' import lupine absent
 verdict import_calls.statistics_need_names_and_three_numbers
 
 # A file may unpack to 1 GiB and 64 times its size. A cut or changed file is refused.

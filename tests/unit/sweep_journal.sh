@@ -78,10 +78,25 @@ set -- sweep case.cfg -q --format csv -o grid.csv --vary case.profile=./1.cfg,./
 while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
 { kill -9 $! && wait $!; } 2>/dev/null
 [ -e grid.csv.journal ] || complain 'the sweep finished too early'
-echo '# changed' >>2.cfg
+sed -i 's/value = "1.75773"/value = "1.75774"/' 2.cfg
+expect 2 'another sweep, because the files that it reads changed' "$@"
+sed -i 's/value = "1.75774"/value  =  "1.75773"/; $s/$/\n# A comment changes no value./' 2.cfg
+farwire sweep case.cfg --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
+grep -q '^continuing after' "$scratch.err" || complain "a comment voided the journal: $(head -n 2 "$scratch.err")"
+verdict 'sweep_journal.a_changed_value_of_any_file_is_noticed_and_a_changed_comment_is_not'
+
+# A table of requests is read while requests arrive, and counts, too.
+printf '0\t512\t16\n' >requests.tsv
+set -- sweep --topology dgx-h100 --model llama3-8b --serve list=requests.tsv --draws 0 -q --format csv -o grid.csv \
+	--vary stack.session=1us:1ms:log300
+"$FARWIRE" "$@" --jobs 1 &
+while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
+{ kill -9 $! && wait $!; } 2>/dev/null
+[ -e grid.csv.journal ] || complain 'the sweep finished too early'
+printf '0\t512\t17\n' >requests.tsv
 expect 2 'another sweep, because the files that it reads changed' "$@"
 rm grid.csv.journal
-verdict 'sweep_journal.a_changed_file_of_any_value_is_noticed'
+verdict 'sweep_journal.a_changed_table_of_requests_is_noticed'
 
 echo precious >grid.csv.journal
 expect 2 'grid.csv.journal: the file is not the journal of a sweep' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
