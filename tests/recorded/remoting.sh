@@ -33,7 +33,7 @@ grep -v '^#' "$root/calib/measured/remoting_programs.tsv" | sed 1d | paste - loc
 [ ! -s wrong ] || complain "local steps: $(head -n 3 wrong)"
 verdict 'remoting.local_steps_are_as_long_as_measured'
 
-# Where a formula had less error than the simulation on all test rows of a dataset, nobody should simulate.
+# A simulation is worth its work only if its error is below that of both formulas on the test rows of a dataset.
 for table in remoting_programs remoting_lupine flexdirect_1050ti live_forwarder live_lupine live_cricket; do
 	expect 0 '' validate $table --draws 0 -q
 	shows '^all +test +[0-9]+ .* farwire( |$)'
