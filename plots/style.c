@@ -49,6 +49,7 @@ struct look part_look(const char *name, size_t index)
 		{PART_ISSUE, {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
 		{PART_NETWORK, {.paint = {0x0072B2, 1}, .hatch = HATCH_FALLING}},
 		{PART_LOST, {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED}},
+		{PART_SESSION, {.paint = {0xF0E442, 1}, .hatch = HATCH_DOTS}},
 		{PART_COPY, {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
 		{PART_EXPOSED, {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
 		{PART_INPUT, {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},

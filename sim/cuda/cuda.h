@@ -119,6 +119,7 @@ struct cuda_call {
 	 * launch, one at the level of the libraries as a call of the library. */
 	bool by_library : 1;
 	bool product : 1; /* a launch that cuBLAS makes */
+	bool norm : 1;    /* a norm or a pooling that cuDNN launches */
 	bool asked : 1;   /* a product whose questions a remote client has asked */
 	/* Sends and receives between two GPUs match if their tags are equal. The tag of a
 	 * collective is the number of thread blocks that hold the GPU; 0: as many as the library

@@ -31,12 +31,13 @@ static void put_parts(struct prediction *prediction, const struct cause *causes,
 
 /* ---- programs, call by call ---- */
 
-enum { WORK, ISSUE, NETWORK, LOST, COPY, EXPOSED_BY_CALLS, REST, PROGRAM_PARTS };
+enum { WORK, ISSUE, NETWORK, LOST, SESSION, COPY, EXPOSED_BY_CALLS, REST, PROGRAM_PARTS };
 static const struct cause program_causes[PROGRAM_PARTS] = {
 	[WORK] = {PART_KERNEL, "kernel-bound"},
 	[ISSUE] = {PART_ISSUE, "host launch-bound"},
 	[NETWORK] = {PART_NETWORK, "network-bound"},
 	[LOST] = {PART_LOST, "network-bound: packet loss"},
+	[SESSION] = {PART_SESSION, "session-bound"},
 	[COPY] = {PART_COPY, "copy-bound"},
 	[EXPOSED_BY_CALLS] = {PART_EXPOSED, "exposed communication"},
 	[REST] = {PART_OTHER, "other"},
@@ -63,8 +64,27 @@ static struct step_time step_time_of(const struct job_run *run)
 	return time;
 }
 
+/* Returns how many steps the program issued in the window. A program that runs ahead of its GPU
+ * issues more steps than the GPU ends. */
+static double issued_steps(const struct job_run *run)
+{
+	double all = 0, ended = 0;
+	for (size_t k = 0; k < CALL_KIND_COUNT; k++)
+		all += (double)run->window_kinds[k].calls_count;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++)
+		ended += (double)(run->steps[i].calls_count + run->steps[i].polls_count);
+	return all * (double)run->steady_count / ended;
+}
+
+/* Returns the wait of a step for the session and the context of a remote program that makes one. */
+static double session_s(const struct job_run *run)
+{
+	double waited_s = run->window_kinds[CALL_CREATE_CONTEXT].waited_s;
+	return run->entry->runtime && waited_s > 0 ? waited_s / issued_steps(run) : 0;
+}
+
 /* Adds a job's times: GPUs at work, waiting for each other, and idle time by what the issuing
- * thread did. Stalls after packet loss are a part of their own. */
+ * thread did. Stalls after packet loss, and sessions, are parts of their own. */
 static void add_program(const struct job_run *run, double share, double parts[PROGRAM_PARTS],
 			double *span_s)
 {
@@ -72,11 +92,13 @@ static void add_program(const struct job_run *run, double share, double parts[PR
 	bool remote = run->entry->runtime != NULL;
 	double issue = time.idle[TIME_THINK] + (remote ? 0 : time.idle[TIME_CALL]);
 	double wait = time.idle[TIME_WAIT] + (remote ? time.idle[TIME_CALL] : 0);
+	double session = fmin(session_s(run), wait - time.lost);
 	const double seconds[PROGRAM_PARTS] = {
 		[WORK] = time.busy,
 		[ISSUE] = issue,
-		[NETWORK] = remote ? wait - time.lost : 0,
+		[NETWORK] = remote ? wait - time.lost - session : 0,
 		[LOST] = time.lost,
+		[SESSION] = session,
 		[COPY] = remote ? 0 : wait,
 		[EXPOSED_BY_CALLS] = time.exposed,
 		[REST] = time.span - time.busy - issue - wait - time.exposed,
@@ -96,7 +118,7 @@ static void put_programs(struct prediction *prediction, double parts[PROGRAM_PAR
 	if (fabs(parts[REST]) < ROUNDING * span_s)
 		parts[REST] = 0;
 	for (size_t i = 0; i < PROGRAM_PARTS; i++) {
-		if (i == EXPOSED_BY_CALLS && !several_gpus && !(parts[i] > 0))
+		if (!(parts[i] > 0) && (i == SESSION || (i == EXPOSED_BY_CALLS && !several_gpus)))
 			continue;
 		causes[count] = program_causes[i];
 		parts[count++] = parts[i];
@@ -138,18 +160,6 @@ static int by_wait(const void *a, const void *b)
 	const struct call_prediction *x = a, *y = b;
 	int order = (x->waited_s < y->waited_s) - (x->waited_s > y->waited_s);
 	return order ? order : strcmp(x->name, y->name);
-}
-
-/* Returns how many steps the program issued in the window. A program that runs ahead of its GPU
- * issues more steps than the GPU ends. */
-static double issued_steps(const struct job_run *run)
-{
-	double all = 0, ended = 0;
-	for (size_t k = 0; k < CALL_KIND_COUNT; k++)
-		all += (double)run->window_kinds[k].calls_count;
-	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++)
-		ended += (double)(run->steps[i].calls_count + run->steps[i].polls_count);
-	return all * (double)run->steady_count / ended;
 }
 
 static void put_calls(struct arena *arena, const struct job_run *run, double span_s,

@@ -214,10 +214,21 @@ static bool is_known(struct remote_client *client, const struct cuda_call *call)
 	       event_state(client, call->event)->completed;
 }
 
-/* A product of cuBLAS that reaches the server as one call of the library. */
-static bool is_product(const struct remote_client *client, const struct cuda_call *call)
+/* A launch that reaches the server as one call of the library which makes it. */
+static bool is_library_call(const struct remote_client *client, const struct cuda_call *call)
 {
-	return call->product && call->kind == CALL_LAUNCH && client->params->level == LEVEL_LIBRARY;
+	return call->by_library && call->kind == CALL_LAUNCH &&
+	       client->params->level == LEVEL_LIBRARY;
+}
+
+/* Returns what the runtime states for a call of a library that starts kernels. */
+static int library_rule(const struct remote_client *client, const struct cuda_call *call)
+{
+	if (!is_library_call(client, call))
+		return RULE_POLICY;
+	if (call->product)
+		return client->params->product_call;
+	return call->norm ? client->params->norm_call : RULE_POLICY;
 }
 
 /* Returns true if the call is a question that the client asks before a product. */
@@ -237,8 +248,8 @@ static enum call_class class_of(struct remote_client *client, const struct cuda_
 		return CLASS_SYNC;
 	if (is_known(client, call))
 		return CLASS_LOCAL;
-	if (is_product(client, call) && client->params->product_call != RULE_POLICY)
-		return rule_classes[client->params->product_call];
+	if (library_rule(client, call) != RULE_POLICY)
+		return rule_classes[library_rule(client, call)];
 	enum call_class class = is_copy(call->kind) ? CLASS_COUNT : client->classes[call->kind];
 	if (class == CLASS_COUNT && is_above(client->params->level, call->kind))
 		class = CLASS_LOCAL;
@@ -411,7 +422,7 @@ static void call_measure(struct remote_call *call)
 	const struct runtime_params *params = call->channel->client->params;
 	double payload_B = call->call.payload_B;
 	double head_B = (double)call->call.arguments_B + params->call_header_B;
-	if (call->call.kind == CALL_LAUNCH)
+	if (call->call.kind == CALL_LAUNCH && !is_library_call(call->channel->client, &call->call))
 		head_B += params->launch_header_B;
 	bool batched = is_copy(call->call.kind) && call->class == CLASS_ASYNC;
 	call->bulk_B = batched || (is_download(call) && params->echo_downloads) ? payload_B : 0;
@@ -444,7 +455,8 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 	FW_ASSERT(client->open_count == client->channel_count);
 	const struct runtime_params *params = client->params;
 	struct cuda_call question;
-	if (is_product(client, cuda) && !cuda->asked && params->product_questions_count > 0) {
+	if (is_library_call(client, cuda) && cuda->product && !cuda->asked &&
+	    params->product_questions_count > 0) {
 		question = *cuda;
 		question.kind = CALL_GET_VALUE;
 		question.repeats = ((unsigned)params->product_questions_count - 1U) & 63U;

@@ -45,7 +45,7 @@ struct runtime_params {
 #define CALL_RULE(field, kind, rules, what) int field; /* enum call_rule */
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
-	int product_call; /* enum call_rule */
+	int product_call, norm_call; /* enum call_rule */
 	double product_questions_count;
 	double connections_count, batch_count, batch_wait_s;
 	bool batch_copies, receive_thread, exclusive, query_cache, event_cache, shadow_handles;

@@ -46,6 +46,10 @@ static const struct param_row rows[] = {
 		     "what a client that replaces the libraries does with products of cuBLAS: as "
 		     "with launches, send them without waiting, or wait for the answer",
 		     "the policy"),
+	PARAM_CHOICE(struct runtime_params, norm_call, work_rules, "policy",
+		     "what a client that replaces the libraries does with norms and poolings of "
+		     "cuDNN: as with launches, send them without waiting, or wait for the answer",
+		     "the policy"),
 	COUNT(product_questions_count, 0, 63, "0",
 	      "questions that a client that replaces the libraries asks before a product of "
 	      "cuBLAS, "
@@ -109,7 +113,7 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(
 		struct runtime_params, launch_header_B, QUANTITY_BYTES, 0, 1e6, "0 B",
 		"size of what a launch carries beside header and arguments (names, dimensions, "
-		"descriptions of the arguments)",
+		"descriptions of the arguments); a call of a library carries none",
 		"assumption: it is in the arguments"),
 	COST(intercept_s, 1, "0.2 us", "time to intercept a call at the client",
 	     "assumption: two table look-ups and a lock, about 500 cycles"),

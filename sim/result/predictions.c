@@ -9,6 +9,7 @@ const char *part_label(const char *key)
 		{PART_ISSUE, "host launch overhead"},
 		{PART_NETWORK, "network round trips"},
 		{PART_LOST, "retransmission"},
+		{PART_SESSION, "session and context"},
 		{PART_COPY, "host-GPU copies"},
 		{PART_EXPOSED, "exposed communication"},
 		{PART_INPUT, "input wait"},

@@ -62,6 +62,7 @@ struct job_prediction { /* results of one of several clients or jobs */
 #define PART_ISSUE     "call issue"
 #define PART_NETWORK   "network"
 #define PART_LOST      "retransmission"
+#define PART_SESSION   "session"
 #define PART_COPY      "copy"
 #define PART_EXPOSED   "collective exposed"
 #define PART_INPUT     "input wait"

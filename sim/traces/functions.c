@@ -31,6 +31,17 @@ bool function_is_cuda(const char *name)
 	return rest != name && rest[0] >= 'A' && rest[0] <= 'Z';
 }
 
+void function_mark_library(const char *name, struct cuda_call *launch)
+{
+	static const char *const norms[] = {"dnnBatchNormalization*", "dnnNormalization*",
+					    "dnnPooling*"};
+	const char *rest = stem(name);
+	launch->product = strncmp(rest, "blas", strlen("blas")) == 0;
+	launch->by_library = launch->product || strncmp(rest, "dnn", strlen("dnn")) == 0;
+	for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
+		launch->norm = launch->norm || fnmatch(norms[i], rest, 0) == 0;
+}
+
 const char *function_without_version(struct arena *arena, const char *name)
 {
 	char *function = arena_strdup(arena, name);

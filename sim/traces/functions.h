@@ -25,6 +25,8 @@ struct function_use function_use(const struct recorded_call *call);
 bool function_is_cuda(const char *name);
 /* Returns true if the name is one of CUDA, or has a row of its own, such as cublasSgemm. */
 bool function_is_known(const char *name);
+/* Marks a launch that a function of cuBLAS or cuDNN makes (by_library, product, norm). */
+void function_mark_library(const char *name, struct cuda_call *launch);
 /* Returns the name without the version in cuMemAlloc_v2. */
 const char *function_without_version(struct arena *arena, const char *name);
 /* Returns the direction that a name such as cuMemcpyHtoDAsync_v2 states, or COPY_NONE. */

@@ -312,8 +312,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 				rescale_s(r->arena, &r->rescaling, recorded_kernel_name(recorded),
 					  cuda.duration_s);
 	}
-	cuda.product = cuda.kind == CALL_LAUNCH &&
-		       strncmp(recorded->function, "cublas", strlen("cublas")) == 0;
+	if (cuda.kind == CALL_LAUNCH)
+		function_mark_library(recorded->function, &cuda);
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
 	cuda.event = (uint16_t)handle_number(r->arena, &r->events,
 					     recorded->event < 0 ? unknown : recorded->event);

@@ -185,10 +185,11 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		launch->label = op->name;
 		launch->by_library = by_library;
 		launch->product = by_library && op->work.form == KERNEL_PRODUCT;
+		launch->norm = by_library && op->work.form == KERNEL_PASS;
 		if (graph && i + 1 == op->kernels) {
 			issuer->graph_item = issuer->items.count - 1;
 			launch->nodes = 1;
-			launch->by_library = launch->product = false;
+			launch->by_library = launch->product = launch->norm = false;
 		}
 	}
 	if (op->result_B > 0 && !graph)

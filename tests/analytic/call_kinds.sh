@@ -15,14 +15,14 @@ field() {
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
 		NR == 2 && column { print $column }'
 }
-# step_s RUNTIME FUNCTION: the step's time
+# step_s RUNTIME FUNCTION [KEYS]: the step's time. KEYS, from a comma on, are added to each call.
 step_s() {
-	awk -v function_name="$2" 'BEGIN {
+	awk -v function_name="$2" -v keys="${3:-}" 'BEGIN {
 		print "{\"format\":\"farwire-calls\",\"version\":1,\"tool\":\"by hand\"}"
 		print "{\"step\":1,\"t_s\":0,\"thread\":0}"
 		for (i = 0; i < 1000; i++)
-			printf "{\"call\":\"%s\",\"start_s\":%.7f,\"end_s\":%.7f}\n",
-				function_name, i * 2e-6, i * 2e-6 + 1e-6
+			printf "{\"call\":\"%s\",\"start_s\":%.7f,\"end_s\":%.7f%s}\n",
+				function_name, i * 2e-6, i * 2e-6 + 1e-6, keys
 		print "{\"step\":2,\"t_s\":0.002,\"thread\":0}"
 		print "{\"end\":true}"
 	}' >calls.jsonl
@@ -49,6 +49,13 @@ goes_ahead() { # RUNTIME FUNCTION...
 	done
 }
 
+# AvA asks two questions before a product of cuBLAS and waits for it. It waits for norms, and batches convolutions.
+for function in cublasSgemm_v2:6 cudnnBatchNormalizationForwardInference:2 cudnnConvolutionForward:0; do
+	took=$(step_s ava "${function%:*}" ',"kernel_s":1e-6')
+	awk -v s="${took:-0}" -v least="${function#*:}" 'BEGIN { exit !(s > least && s < 1.2 * least + 0.1) }' ||
+		complain "ava: 1,000 calls of ${function%:*} take '$took' s, not ${function#*:} s and a little more"
+done
+verdict call_kinds.library_calls_of_a_recording_follow_their_rules
 waits asynchronous cudaMemGetInfo cudaEventElapsedTime cudaPointerGetAttributes
 verdict call_kinds.values_that_change_are_asked_again_each_time
 goes_ahead asynchronous cudaDeviceGetAttribute cudaFuncGetAttributes

@@ -33,6 +33,13 @@ grep -v '^#' "$root/calib/measured/remoting_programs.tsv" | sed 1d | paste - loc
 [ ! -s wrong ] || complain "local steps: $(head -n 3 wrong)"
 verdict 'remoting.local_steps_are_as_long_as_measured'
 
+# A simulation is worth its work only if its error is below that of both formulas on the test rows of a dataset.
+for table in remoting_programs remoting_lupine flexdirect_1050ti live_forwarder live_lupine live_cricket; do
+	expect 0 '' validate $table --draws 0 -q
+	shows '^all +test +[0-9]+ .* farwire( |$)'
+done
+verdict 'remoting.test_rows_of_each_dataset_are_better_predicted_than_by_formulas'
+
 for table in remoting_programs live_lupine live_cricket; do
 	grep -v '^#' "$root/calib/measured/$table.tsv" | sed 1d | awk -F '\t' -v table=$table '
 		{ network = $3; role = $NF }

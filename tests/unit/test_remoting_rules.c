@@ -100,13 +100,38 @@ static void products_ask_questions_at_the_level_of_the_libraries(void)
 		w.runtime.product_call = RULE_ANSWERED;
 		w.runtime.product_questions_count = 2;
 		remote_world_build(&w);
-		script_add(&w.scripts[0], 0, CALL_LAUNCH)->product = true;
+		struct cuda_call *product = script_add(&w.scripts[0], 0, CALL_LAUNCH);
+		product->by_library = product->product = true;
 		script_add(&w.scripts[0], 1000, CALL_LAUNCH);
 		remote_world_run(&w);
 		bool asks = level == LEVEL_LIBRARY;
 		CHECK_US(script_took_ps(&w, 0, 0), asks ? 2 * 27.9 + 31.9 : 1.35);
 		CHECK_US(script_took_ps(&w, 0, 1), 1.35);
 		CHECK(remote_counters(w.remote).answered_count == (asks ? 3 : 0));
+		remote_world_release(&w);
+	}
+}
+
+/* A norm of cuDNN waits for its answer, and carries no header of a launch, if the runtime replaces
+ * the libraries: a round trip of 26.9 and the driver's launch of 5. Otherwise it is a launch, which
+ * is sent after 1.35 and 0.5 more for a header of 500 B. A convolution has no rule of its own. */
+static void norms_follow_their_rule_at_the_level_of_the_libraries(void)
+{
+	for (int level = LEVEL_LIBRARY; level <= LEVEL_DRIVER; level++) {
+		struct remote_world w;
+		remote_world_presets(&w, "asynchronous");
+		w.world.driver_params.launch_s = 5 * US;
+		w.runtime.level = level;
+		w.runtime.norm_call = RULE_ANSWERED;
+		w.runtime.launch_header_B = 500;
+		remote_world_build(&w);
+		struct cuda_call *norm = script_add(&w.scripts[0], 0, CALL_LAUNCH);
+		norm->by_library = norm->norm = true;
+		script_add(&w.scripts[0], 1000, CALL_LAUNCH)->by_library = true;
+		remote_world_run(&w);
+		bool library = level == LEVEL_LIBRARY;
+		CHECK_US(script_took_ps(&w, 0, 0), library ? 31.9 : 1.85);
+		CHECK_US(script_took_ps(&w, 0, 1), library ? 1.35 : 1.85);
 		remote_world_release(&w);
 	}
 }
@@ -183,7 +208,7 @@ static void default_costs_follow_from_each_other(void)
 static void only_calls_without_gpu_work_may_be_local(void)
 {
 	static const char with_work[] =
-		"launch_call product_call memset_call record_call wait_event_call "
+		"launch_call product_call norm_call memset_call record_call wait_event_call "
 		"copy_to_device_call "
 		"copy_to_device_async_call copy_to_host_async_call event_synchronize_call "
 		"stream_synchronize_call device_synchronize_call";
@@ -202,7 +227,7 @@ static void only_calls_without_gpu_work_may_be_local(void)
 		count++;
 		locals += local;
 	}
-	CHECK(count == 23 && locals == 12);
+	CHECK(count == 24 && locals == 12);
 }
 
 static const struct test tests[] = {
@@ -211,6 +236,7 @@ static const struct test tests[] = {
 	TEST(rules_of_calls_change_their_own_kind),
 	TEST(repeats_are_calls_of_their_own),
 	TEST(products_ask_questions_at_the_level_of_the_libraries),
+	TEST(norms_follow_their_rule_at_the_level_of_the_libraries),
 	TEST(rules_of_copies_say_whether_they_wait),
 	TEST(connection_with_a_waiting_call_needs_no_probe),
 	TEST(default_costs_follow_from_each_other),
