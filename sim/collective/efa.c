@@ -93,12 +93,11 @@ bool efa_tuned(const struct comm_shape *shape, double size_B, enum cost_model *c
 						  PROTOCOL_SIMPLE, PROTOCOL_SIMPLE};
 	int t = shape->efa_generation - 2;
 	if (t < 0 || t >= (int)(sizeof tuners / sizeof tuners[0]) ||
-	    shape->node_count < tuners[t].node_least ||
-	    shape->rank_count != 8 * shape->node_count)
+	    shape->node_count < tuners[t].node_least || shape->rank_count != 8 * shape->node_count)
 		return false;
 	size_t i = 0;
-	while (i < BORDERS && size_B > border_B(tuners[t].rows, tuners[t].row_count,
-						(double)shape->rank_count, i))
+	while (i < BORDERS &&
+	       size_B > border_B(tuners[t].rows, tuners[t].row_count, (double)shape->rank_count, i))
 		i++;
 	*cost = costs[i];
 	*protocol = protocols[i];

@@ -407,10 +407,9 @@ static void write_across(struct finder *finder, size_t channels, size_t rank_cou
 			size_t *uses = ARENA_ARRAY(finder->scratch,
 						   2 * count + machine->inner.ring_count, size_t);
 			for (size_t channel = 0; channel < channels; channel++)
-				cuts[channel] =
-					find_cut(machine, channel,
-						 channel_adapter(machine, fewest, channel), uses,
-						 uses + count, uses + 2 * count);
+				cuts[channel] = find_cut(machine, channel,
+							 channel_adapter(machine, fewest, channel),
+							 uses, uses + count, uses + 2 * count);
 		}
 		for (size_t channel = 0; channel < channels; channel++) {
 			const uint32_t *inner = machine->inner.order + cuts[channel].ring * count;
