@@ -373,26 +373,6 @@ static void efa_changes_the_choice(void)
 	CHECK_NEAR(choice.predicted_s - all_reduce(&library, &two, 8).predicted_s, 600e-6, 1e-9);
 }
 
-/* The plugin's regions for p6-b200 at 96 ranks lie halfway between those at 64 and 128: a tree with
- * LL128 up to 48758784 B and a ring with LL128 up to 88604672 B. Two machines are left to NCCL,
- * which takes LL for 8 B. */
-static void efa_of_p6_tunes_more_than_two_machines(void)
-{
-	struct library_params library = defaults();
-	struct comm_shape two = nodes(2), twelve = nodes(12);
-	two.efa_generation = twelve.efa_generation = 4;
-	twelve.multicast = true;
-	twelve.generation = GENERATION_BLACKWELL;
-	CHECK(all_reduce(&library, &two, 8).protocol == PROTOCOL_LL);
-	two.efa_generation = 2;
-	CHECK(all_reduce(&library, &two, 8).protocol == PROTOCOL_LL128);
-	CHECK_TEXT(all_reduce(&library, &twelve, 48758784).algorithm->name, "double_tree");
-	CHECK_TEXT(all_reduce(&library, &twelve, 48758785).algorithm->name, "ring");
-	CHECK_TEXT(all_reduce(&library, &twelve, 88604673).algorithm->name, "nvls_tree");
-	twelve.efa_generation = 5;
-	CHECK_TEXT(all_reduce(&library, &twelve, 48758785).algorithm->name, "double_tree");
-}
-
 /* On four machines a collective in the switches takes 31 us in the network and 2 (3.7 + 7 x 0.4) us
  * inside, 44 us. It has half of the adapters' 0.97 x 198 GB/s. Each of 16 blocks has 62.5 MB, in
  * chunks of 512 KiB for each of eight heads: 15. A chain takes 30 + 14 x 2.8 us. NCCL
@@ -589,7 +569,6 @@ static const struct test tests[] = {
 	TEST(chains_and_trees_divide_messages_into_pieces),
 	TEST(trees_of_a_pair_share_the_blocks_of_a_channel),
 	TEST(efa_changes_the_choice),
-	TEST(efa_of_p6_tunes_more_than_two_machines),
 	TEST(collnet_needs_switches_that_add),
 	TEST(choice_time_has_start_and_slope),
 	TEST(nvlink_sharp_is_chosen_for_large_messages_of_five_gpus),

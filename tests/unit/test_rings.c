@@ -1,52 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rings on topologies whose rings can be counted by hand. */
-#include "sim/base/arena.h"
-#include "sim/collective/rings.h"
-#include "sim/fabric/link.h"
-#include "tests/test.h"
-
-struct site {
-	struct arena *arena;
-	struct fabric *fabric;
-	struct ring_place ranks[1024];
-	size_t rank_count;
-};
-
-static void site_open(struct site *site)
-{
-	site->arena = arena_new();
-	site->fabric = fabric_new(site->arena, engine_new(site->arena, NULL));
-	site->rank_count = 0;
-}
-
-/* Without framing, goodput equals capacity. */
-static void join(struct site *site, const char *kind, int a, int b, double capacity_Bps)
-{
-	struct link_traits traits = {
-		.capacity_Bps = {capacity_Bps, capacity_Bps},
-		.latency_s = 1e-6,
-	};
-	const char *name =
-		arena_printf(site->arena, "%s%zu", kind, fabric_link_count(site->fabric));
-	fabric_link_add(site->fabric, name, link_kind_find(kind), a, b, &traits);
-}
-
-static int node(struct site *site, const char *what)
-{
-	return fabric_node_add(site->fabric, arena_printf(site->arena, "%s%zu", what,
-							  fabric_node_count(site->fabric)));
-}
-
-static void add_rank(struct site *site, int gpu, int host)
-{
-	site->ranks[site->rank_count++] = (struct ring_place){.gpu_node = gpu, .host_node = host};
-}
-
-static struct rings found(struct site *site)
-{
-	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, TRAFFIC_RDMA,
-			  NULL, true, false);
-}
+#include "tests/ring_site.h"
 
 /* Number of links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla V100
  * white paper, figure 4): two quads, with GPU i connected to GPU i + 4. */
@@ -373,71 +327,6 @@ static void rings_enter_and_leave_next_to_the_only_adapter(void)
 	arena_free(site.arena);
 }
 
-/* Adds a machine of four GPUs at an NVSwitch. Each has a PCIe switch with an adapter, but the first
- * `without` GPUs have no adapter. */
-static void add_switched(struct site *site, int crossbar, size_t without)
-{
-	int host = node(site, "host"), nvswitch = node(site, "nvswitch");
-	for (size_t g = 0; g < 4; g++) {
-		int plx = node(site, "plx"), gpu = node(site, "gpu"), nic = node(site, "nic");
-		join(site, "pcie", host, plx, 12e9);
-		join(site, "pcie", plx, gpu, 12e9);
-		join(site, "pcie", plx, nic, 12e9);
-		join(site, "nvlink", gpu, nvswitch, 100e9);
-		if (g >= without)
-			join(site, "infiniband", nic, crossbar, 12e9);
-		add_rank(site, gpu, host);
-		site->ranks[site->rank_count - 1].by_rail = true;
-	}
-}
-
-/* Counts the adapters through which the rings enter machine m. */
-static size_t entry_count(const struct rings *rings, size_t m)
-{
-	size_t count = 0;
-	for (size_t a = 0; a < rings->shape.ring_count; a++) {
-		bool seen = false;
-		const uint32_t *order = rings->order + 4 * m;
-		for (size_t b = 0; b < a; b++)
-			seen |= rings->adapter_of[order[8 * a]] == rings->adapter_of[order[8 * b]];
-		count += !seen;
-	}
-	return count;
-}
-
-/* The GPU without an adapter is one end of a ring, but no ring lacks an adapter for that. */
-static void rings_by_rail_enter_through_different_adapters(void)
-{
-	for (size_t without = 0; without < 3; without++) {
-		struct site site;
-		site_open(&site);
-		int crossbar = node(&site, "switch");
-		add_switched(&site, crossbar, without);
-		add_switched(&site, crossbar, without);
-		struct rings rings = found(&site);
-		CHECK(rings.shape.ring_count == 4 - without);
-		for (size_t m = 0; m < 2; m++)
-			CHECK(entry_count(&rings, m) == 4 - without);
-		arena_free(site.arena);
-	}
-}
-
-/* One machine lacks an adapter: three rings use three adapters of each. */
-static void the_machine_with_the_fewest_adapters_sets_the_rings(void)
-{
-	for (size_t poor = 0; poor < 2; poor++) {
-		struct site site;
-		site_open(&site);
-		int crossbar = node(&site, "switch");
-		add_switched(&site, crossbar, poor == 0);
-		add_switched(&site, crossbar, poor == 1);
-		struct rings rings = found(&site);
-		CHECK(rings.shape.ring_count == 3);
-		CHECK(entry_count(&rings, 0) == 3 && entry_count(&rings, 1) == 3);
-		arena_free(site.arena);
-	}
-}
-
 /* Hosts that Ethernet also connects remain separate machines for RDMA. */
 static void second_network_does_not_merge_machines(void)
 {
@@ -623,8 +512,6 @@ static const struct test tests[] = {
 	TEST(rings_use_every_adapter_of_a_machine),
 	TEST(the_slowest_machine_sets_the_bandwidth_to_the_network),
 	TEST(rings_enter_and_leave_next_to_the_only_adapter),
-	TEST(rings_by_rail_enter_through_different_adapters),
-	TEST(the_machine_with_the_fewest_adapters_sets_the_rings),
 	TEST(second_network_does_not_merge_machines),
 	TEST(equally_near_adapters_are_distributed),
 	TEST(groups_of_one_gpu_use_different_adapters),
