@@ -165,9 +165,11 @@ static void find_rings(struct communicator *comm)
 {
 	struct ring_place *places =
 		ARENA_ARRAY(comm->spec.arena, comm->rank_count, struct ring_place);
+	bool by_rail = comm->library->pxn && comm->library->gpudirect && !comm->socket &&
+		       comm->library->cross_nic_count != 1;
 	for (size_t i = 0; i < comm->rank_count; i++)
 		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node,
-						comm->library->p2p_level < PATH_NVL};
+						comm->library->p2p_level < PATH_NVL, by_rail};
 	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
 	comm->rings = rings_find(comm->spec.arena, comm->spec.fabric, places, comm->rank_count,
 				 traffic, comm->spec.fold, comm->library->ring_search,

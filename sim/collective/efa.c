@@ -46,6 +46,19 @@ static const struct border p5en[] = {
 	{1024, {262144, 251658240, 251658240, INFINITY}},
 };
 
+/* Left out are some MiB of NVLS tree below ring with LL128 at 64 ranks. The plugin interpolates in
+ * logarithms. Rows at powers of two keep straight lines within 11 % of that. */
+static const struct border p6_b200[] = {
+	{16, {393216, 4718592, 4718592, INFINITY}},
+	{32, {393216, 18350080, 133693440, 435159040}},
+	{64, {393216, 40370176, 120061952, 1072693248}},
+	{128, {393216, 57147392, 57147392, 2311800330}},
+	{256, {393216, 72876032, 72876032, 4982245179}},
+	{512, {393216, 84074285, 84074285, 10737418240}},
+	{1024, {393216, 96993280, 96993280, 22732444432}},
+	{2048, {393216, 106430464, 106430464, INFINITY}},
+};
+
 static double border_B(const struct border *rows, size_t count, double ranks, size_t column)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -60,6 +73,17 @@ static double border_B(const struct border *rows, size_t count, double ranks, si
 	return rows[count - 1].until_B[column];
 }
 
+/* The tables of generations 2 to 4. Since the last one exists, the tuner leaves up to two machines
+ * to NCCL (num_nodes <= 2). */
+static const struct {
+	const struct border *rows;
+	size_t row_count, node_least;
+} tuners[] = {
+	{p5, sizeof p5 / sizeof p5[0], 2},
+	{p5en, sizeof p5en / sizeof p5en[0], 2},
+	{p6_b200, sizeof p6_b200 / sizeof p6_b200[0], 3},
+};
+
 bool efa_tuned(const struct comm_shape *shape, double size_B, enum cost_model *cost,
 	       enum protocol *protocol)
 {
@@ -67,13 +91,13 @@ bool efa_tuned(const struct comm_shape *shape, double size_B, enum cost_model *c
 						COST_RING};
 	static const enum protocol protocols[] = {PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_LL128,
 						  PROTOCOL_SIMPLE, PROTOCOL_SIMPLE};
-	bool second = shape->efa_generation == 2, third = shape->efa_generation == 3;
-	if ((!second && !third) || shape->node_count < 2 ||
-	    shape->rank_count != 8 * shape->node_count)
+	int t = shape->efa_generation - 2;
+	if (t < 0 || t >= (int)(sizeof tuners / sizeof tuners[0]) ||
+	    shape->node_count < tuners[t].node_least || shape->rank_count != 8 * shape->node_count)
 		return false;
-	const struct border *rows = second ? p5 : p5en;
-	size_t count = second ? sizeof p5 / sizeof p5[0] : sizeof p5en / sizeof p5en[0], i = 0;
-	while (i < BORDERS && size_B > border_B(rows, count, (double)shape->rank_count, i))
+	size_t i = 0;
+	while (i < BORDERS &&
+	       size_B > border_B(tuners[t].rows, tuners[t].row_count, (double)shape->rank_count, i))
 		i++;
 	*cost = costs[i];
 	*protocol = protocols[i];

@@ -392,7 +392,7 @@ static const struct param_row rows[] = {
 	PARAM_BOOL(
 		struct library_params, efa_tuner, "true",
 		"whether the tuner of the plugin for Amazon's EFA chooses algorithm and protocol "
-		"of all-reduces on EFA of generation 2 and 3",
+		"of all-reduces on EFA of generations 2 to 4",
 		"aws-ofi-nccl 1.11 and later, src/tuner"),
 	PARAM_BOOL(struct library_params, pxn, "true",
 		   "whether a GPU's messages may leave through another GPU's memory, over NVLink, "

@@ -321,20 +321,20 @@ static size_t far_from(const struct ring_machine *machine, size_t place, size_t 
 /* Returns the pair of neighbours that is nearest to the channel's adapter, as NCCL's search does
  * (src/graph/search.cc: from the adapter's most local GPU to a GPU on a path of the lowest type),
  * and, among equally near pairs, the one used least by other channels. leaves and enters count the
- * uses. */
-static struct cut find_cut(const struct ring_machine *machine, size_t channel, size_t *leaves,
-			   size_t *enters, size_t *ring_uses)
+ * uses. Messages by rail use the adapters of the GPU where a ring enters, so it counts first. */
+static struct cut find_cut(const struct ring_machine *machine, size_t channel, size_t adapter,
+			   size_t *leaves, size_t *enters, size_t *ring_uses)
 {
-	size_t count = machine->count, adapters = machine->adapter_count;
-	size_t adapter = adapters > 0 ? channel % adapters : 0;
+	size_t count = machine->count;
+	size_t entry_weight = machine->inner.switched && machine->places[0].by_rail ? 32 : 1;
 	struct cut best = {channel % machine->inner.ring_count, 0};
 	size_t best_cost = SIZE_MAX;
 	for (size_t ring = 0; ring < machine->inner.ring_count; ring++) {
 		const uint32_t *order = machine->inner.order + ring * count;
 		for (size_t first = 0; first < count; first++) {
 			size_t in = order[first], out = order[(first + count - 1) % count];
-			size_t far =
-				far_from(machine, in, adapter) + far_from(machine, out, adapter);
+			size_t far = entry_weight * far_from(machine, in, adapter) +
+				     far_from(machine, out, adapter);
 			size_t cost = (far * 64 + ring_uses[ring]) * 4096 +
 				      (leaves[out] + enters[in]) * 16 + (size_t)(first != 0);
 			if (cost < best_cost) {
@@ -350,15 +350,41 @@ static struct cut find_cut(const struct ring_machine *machine, size_t channel, s
 	return best;
 }
 
-/* Returns the number of channels across machines: one for each adapter, or more if one inner
- * ring is slower than an adapter. */
+static const struct ring_machine *fewest_adapters(const struct finder *finder)
+{
+	const struct ring_machine *fewest = &finder->machines[0];
+	for (size_t m = 1; m < finder->machine_count; m++)
+		if (finder->machines[m].adapter_count < fewest->adapter_count)
+			fewest = &finder->machines[m];
+	return fewest;
+}
+
+/* Returns the number of a channel's adapter: that of the GPU which is nearest to the channel's
+ * adapter in the machine with the fewest, because messages take the rail of the receiver's
+ * counterpart. */
+static size_t channel_adapter(const struct ring_machine *machine, const struct ring_machine *fewest,
+			      size_t channel)
+{
+	size_t best = SIZE_MAX;
+	for (size_t place = 0; fewest->adapter_count > 0 && place < fewest->count; place++)
+		if (place < machine->count &&
+		    fewest->adapter[place] == channel % fewest->adapter_count &&
+		    (best == SIZE_MAX || fewest->level[place] < fewest->level[best]))
+			best = place;
+	if (best != SIZE_MAX)
+		return machine->adapter[best];
+	return machine->adapter_count > 0 ? channel % machine->adapter_count : 0;
+}
+
+/* Returns the number of channels across machines: one for each adapter of the machine with the
+ * fewest (NCCL, src/init.cc: the least of all ranks), or more if one inner ring is slower than an
+ * adapter. */
 static size_t channels_across(const struct finder *finder, double inside_Bps, double network_Bps)
 {
-	size_t adapters = 1, rings = 1;
+	size_t adapters = fewest_adapters(finder)->adapter_count, rings = 1;
+	adapters = adapters > 0 ? adapters : 1;
 	for (size_t m = 0; m < finder->machine_count; m++) {
 		const struct ring_machine *machine = &finder->machines[m];
-		if (machine->adapter_count > adapters)
-			adapters = machine->adapter_count;
 		if (machine->inner.ring_count > rings)
 			rings = machine->inner.ring_count;
 	}
@@ -371,6 +397,7 @@ static size_t channels_across(const struct finder *finder, double inside_Bps, do
 
 static void write_across(struct finder *finder, size_t channels, size_t rank_count, uint32_t *order)
 {
+	const struct ring_machine *fewest = fewest_adapters(finder);
 	struct cut *cuts = ARENA_ARRAY(finder->scratch, channels, struct cut);
 	size_t at = 0;
 	for (size_t m = 0; m < finder->machine_count; m++) {
@@ -380,8 +407,9 @@ static void write_across(struct finder *finder, size_t channels, size_t rank_cou
 			size_t *uses = ARENA_ARRAY(finder->scratch,
 						   2 * count + machine->inner.ring_count, size_t);
 			for (size_t channel = 0; channel < channels; channel++)
-				cuts[channel] = find_cut(machine, channel, uses, uses + count,
-							 uses + 2 * count);
+				cuts[channel] = find_cut(machine, channel,
+							 channel_adapter(machine, fewest, channel),
+							 uses, uses + count, uses + 2 * count);
 		}
 		for (size_t channel = 0; channel < channels; channel++) {
 			const uint32_t *inner = machine->inner.order + cuts[channel].ring * count;

@@ -16,6 +16,7 @@
 struct ring_place {
 	int gpu_node, host_node; /* fabric nodes; gpu_node < 0: host memory */
 	bool no_nvlink;          /* rings of a node with such a place use no NVLink */
+	bool by_rail;            /* messages may leave by the receiver's rail, over NVLink (PXN) */
 };
 struct rings {
 	struct comm_shape shape;

@@ -237,7 +237,28 @@ static void messages_of_an_all_to_all_are_limited(void)
 	CHECK(library_choose(&library, &many, COLLECTIVE_ALL_TO_ALL, 1e9).channel_count == 8);
 }
 
+/* The plugin's regions for p6-b200 at 96 ranks lie halfway between those at 64 and 128: a tree with
+ * LL128 up to 48758784 B and a ring with LL128 up to 88604672 B. Two machines are left to NCCL,
+ * which takes LL for 8 B. */
+static void efa_of_p6_tunes_more_than_two_machines(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape two = nodes(2), twelve = nodes(12);
+	two.efa_generation = twelve.efa_generation = 4;
+	twelve.multicast = true;
+	twelve.generation = GENERATION_BLACKWELL;
+	CHECK(all_reduce(&library, &two, 8).protocol == PROTOCOL_LL);
+	two.efa_generation = 2;
+	CHECK(all_reduce(&library, &two, 8).protocol == PROTOCOL_LL128);
+	CHECK_TEXT(all_reduce(&library, &twelve, 48758784).algorithm->name, "double_tree");
+	CHECK_TEXT(all_reduce(&library, &twelve, 48758785).algorithm->name, "ring");
+	CHECK_TEXT(all_reduce(&library, &twelve, 88604673).algorithm->name, "nvls_tree");
+	twelve.efa_generation = 5;
+	CHECK_TEXT(all_reduce(&library, &twelve, 48758785).algorithm->name, "double_tree");
+}
+
 static const struct test tests[] = {
+	TEST(efa_of_p6_tunes_more_than_two_machines),
 	TEST(rings_that_leave_a_node_wait_for_posted_messages),
 	TEST(trees_across_nodes_have_the_goodput_of_rings),
 	TEST(busy_channels_of_ll_reach_the_lower_bandwidth),

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rings of machines in which GPUs lack an adapter, if messages take the receiver's rail. */
+#include "tests/ring_site.h"
+
+/* Adds a machine of four GPUs at an NVSwitch. Each has a PCIe switch with an adapter, but the first
+ * `without` GPUs have no adapter. */
+static void add_switched(struct site *site, int crossbar, size_t without)
+{
+	int host = node(site, "host"), nvswitch = node(site, "nvswitch");
+	for (size_t g = 0; g < 4; g++) {
+		int plx = node(site, "plx"), gpu = node(site, "gpu"), nic = node(site, "nic");
+		join(site, "pcie", host, plx, 12e9);
+		join(site, "pcie", plx, gpu, 12e9);
+		join(site, "pcie", plx, nic, 12e9);
+		join(site, "nvlink", gpu, nvswitch, 100e9);
+		if (g >= without)
+			join(site, "infiniband", nic, crossbar, 12e9);
+		add_rank(site, gpu, host);
+		site->ranks[site->rank_count - 1].by_rail = true;
+	}
+}
+
+/* Counts the adapters through which the rings enter machine m. */
+static size_t entry_count(const struct rings *rings, size_t m)
+{
+	size_t count = 0;
+	for (size_t a = 0; a < rings->shape.ring_count; a++) {
+		bool seen = false;
+		const uint32_t *order = rings->order + 4 * m;
+		for (size_t b = 0; b < a; b++)
+			seen |= rings->adapter_of[order[8 * a]] == rings->adapter_of[order[8 * b]];
+		count += !seen;
+	}
+	return count;
+}
+
+/* The GPU without an adapter is one end of a ring, but no ring lacks an adapter for that. */
+static void rings_by_rail_enter_through_different_adapters(void)
+{
+	for (size_t without = 0; without < 3; without++) {
+		struct site site;
+		site_open(&site);
+		int crossbar = node(&site, "switch");
+		add_switched(&site, crossbar, without);
+		add_switched(&site, crossbar, without);
+		struct rings rings = found(&site);
+		CHECK(rings.shape.ring_count == 4 - without);
+		for (size_t m = 0; m < 2; m++)
+			CHECK(entry_count(&rings, m) == 4 - without);
+		arena_free(site.arena);
+	}
+}
+
+/* One machine lacks an adapter: three rings use three adapters of each. */
+static void the_machine_with_the_fewest_adapters_sets_the_rings(void)
+{
+	for (size_t poor = 0; poor < 2; poor++) {
+		struct site site;
+		site_open(&site);
+		int crossbar = node(&site, "switch");
+		add_switched(&site, crossbar, poor == 0);
+		add_switched(&site, crossbar, poor == 1);
+		struct rings rings = found(&site);
+		CHECK(rings.shape.ring_count == 3);
+		CHECK(entry_count(&rings, 0) == 3 && entry_count(&rings, 1) == 3);
+		arena_free(site.arena);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(rings_by_rail_enter_through_different_adapters),
+	TEST(the_machine_with_the_fewest_adapters_sets_the_rings),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
