@@ -81,6 +81,11 @@ static const struct param_row guest_rows[] = {
 	COST_ASSUMED(struct guest_params, thread_wake_s, QUANTITY_TIME, 0, 1e-2, "4 us",
 		     "time to wake a blocked thread, at 2.4 GHz",
 		     "assumption: futex wake-up and a context switch"),
+	PARAM_NUMBER(struct guest_params, slice_s, QUANTITY_TIME, 0, 1, "3 ms",
+		     "time for which a thread goes on after it has woken another one on its core, "
+		     "unless it waits earlier",
+		     "Linux kernel/sched/fair.c: base slice of 0.7 to 0.75 ms, x 4 with eight "
+		     "cores or more"),
 	PARAM_BOOL(struct guest_params, offload, "true",
 		   "segmentation and receive offload: the CPU handles packets of 64 KiB",
 		   "Linux default (TSO, GRO)"),
@@ -108,6 +113,7 @@ struct reception {              /* a message on its way from the NIC to the core
 	struct reception *next; /* in the free list */
 	struct guest *guest;
 	struct cpu *core;
+	bool yields;
 	double work_s;
 	event_fn *fn;
 	void *ctx;
@@ -296,14 +302,23 @@ static int64_t line_raise(struct interrupt_line *line, int64_t now_ps, uint64_t 
 	return fires_ps;
 }
 
+static void receive(struct guest *guest, struct cpu *core, bool yields, double work_s, event_fn *fn,
+		    void *ctx, uint64_t arg)
+{
+	if (yields)
+		cpu_serve_woken(core, guest->params->slice_s, work_s, "receive", fn, ctx, arg);
+	else
+		cpu_serve(core, work_s, "receive", fn, ctx, arg);
+}
+
 /* Called when the guest's interrupt has fired: the core continues. */
 static void reception_work(void *ctx, uint64_t arg)
 {
 	struct reception *reception = ctx;
 	struct guest *guest = reception->guest;
 	POOL_GIVE(reception, guest->free);
-	cpu_serve(reception->core, reception->work_s, "receive", reception->fn, reception->ctx,
-		  reception->arg);
+	receive(guest, reception->core, reception->yields, reception->work_s, reception->fn,
+		reception->ctx, reception->arg);
 }
 
 static int64_t own_raise(struct guest *guest, int64_t now_ps, bool *held)
@@ -325,8 +340,8 @@ static void reception_raise(void *ctx, uint64_t arg)
 		reception_work(reception, 0);
 }
 
-void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
-		   event_fn *fn, void *ctx, uint64_t arg)
+void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, bool yields,
+		   double work_s, event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct engine *engine = guest->host->engine;
 	int64_t now_ps = engine_now_ps(engine), fires_ps = now_ps;
@@ -339,12 +354,12 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 		fires_ps = own_raise(guest, now_ps, &held);
 	}
 	if (!held) {
-		cpu_serve(core, work_s, "receive", fn, ctx, arg);
+		receive(guest, core, yields, work_s, fn, ctx, arg);
 		return;
 	}
 	struct reception *reception;
 	POOL_TAKE(guest->host->arena, reception, guest->free);
-	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
+	*reception = (struct reception){NULL, guest, core, yields, work_s, fn, ctx, arg};
 	engine_wait_add(engine, WAIT_INTERRUPT, fires_ps - now_ps);
 	engine_do_at(engine, fires_ps, next, reception, 0);
 }

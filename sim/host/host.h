@@ -56,7 +56,7 @@ struct guest_params {
 	bool firewall;
 	double firewall_packet_s;
 	bool selinux;
-	double selinux_call_s, send_s, receive_s, read_s, packet_s, byte_spB, thread_wake_s;
+	double selinux_call_s, send_s, receive_s, read_s, packet_s, byte_spB, thread_wake_s, slice_s;
 	bool offload;
 	double work_cost_ratio, interrupt_s, disk_ratio, disk_request_s;
 };
@@ -129,9 +129,10 @@ double guest_flow_spB(const struct guest *guest, double packet_B);
  * core, works work_s and then calls fn. The interrupt is delayed by the moderation of the physical
  * NIC (if the message came through one) and by the coalescing of the virtual NIC. An interrupt
  * fires at max(arrival, last interrupt + 1/rate). Each guest has its own queue on the physical NIC.
- * Messages that arrive while an interrupt is pending share it. */
-void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
-		   event_fn *fn, void *ctx, uint64_t arg);
+ * Messages that arrive while an interrupt is pending share it. If `yields`, the sender has woken the
+ * reader on its own core, and goes on until it waits (cpu_serve_woken). */
+void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, bool yields,
+		   double work_s, event_fn *fn, void *ctx, uint64_t arg);
 
 /* ---- work of many threads ---- */
 /* The guest's pool: a resource in core-seconds at the reference clock per second. */
