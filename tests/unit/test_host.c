@@ -315,11 +315,29 @@ static void message_work_sums_each_option(void)
 	net_build(net);
 	CHECK_NEAR(guest_send_work_s(net->guest[0], 2, 1000), 6.95e-6, 1e-9);
 	CHECK_NEAR(guest_receive_work_s(net->guest[0], 2, 1000), 8.95e-6, 1e-9);
-	CHECK_NEAR(guest_flow_spB(net->guest[0], 1000), 0.25e-9 + 1.9e-9, 1e-9);
+	CHECK_NEAR(guest_flow_spB(net->guest[0], 1000, INFINITY), 0.25e-9 + 1.9e-9, 1e-9);
 	params->firewall = params->selinux = false;
 	params->vnic = VNIC_PASSTHROUGH;
 	CHECK_NEAR(guest_send_work_s(net->guest[0], 2, 1000), 3.65e-6, 1e-9);
-	CHECK_NEAR(guest_flow_spB(net->guest[0], 1000), 0.65e-9, 1e-9);
+	CHECK_NEAR(guest_flow_spB(net->guest[0], 1000, INFINITY), 0.65e-9, 1e-9);
+	net_free(net);
+}
+
+/* A core's cache of 1000 B holds all of 500 B, and a quarter of 4000 B: 0.25 x 0.2 + 0.75. Messages
+ * and flows cost accordingly less. */
+static void bytes_in_the_cache_cost_less(void)
+{
+	struct net *net = net_new();
+	struct guest_params *params = &net->guest_params[0];
+	net_presets(net->arena, &guest_table, params);
+	params->cached_ratio = 0.2;
+	net_build(net);
+	CHECK_NEAR(guest_cached_ratio(net->guest[0], 500), 1, 1e-12);
+	params->cache_B = 1000;
+	CHECK_NEAR(guest_cached_ratio(net->guest[0], 500), 0.2, 1e-12);
+	CHECK_NEAR(guest_cached_ratio(net->guest[0], 4000), 0.8, 1e-12);
+	CHECK_NEAR(guest_send_work_s(net->guest[0], 1, 500), 3e-6 + 500 * 0.05e-9, 1e-12);
+	CHECK_NEAR(guest_flow_spB(net->guest[0], 1000, 4000), 0.2e-9 + 0.4e-9, 1e-12);
 	net_free(net);
 }
 
@@ -559,6 +577,7 @@ static const struct test tests[] = {
 	TEST(flow_keeps_its_core_awake),
 	TEST(the_longest_wake_up_of_a_core_counts),
 	TEST(small_flow_wakes_its_core),
+	TEST(bytes_in_the_cache_cost_less),
 	TEST(woken_thread_waits_until_the_running_one_waits),
 };
 
