@@ -31,7 +31,6 @@ struct line_params {
 	double fails_at_s;       /* 0: it does not fail */
 	bool no_route;
 	bool polled;           /* its threads poll, so no message wakes them */
-	bool socket;           /* a message waits until the thread reads it */
 	struct line_sent *log; /* has LINE_LOG_MAX entries */
 	size_t *log_count;
 };
@@ -39,7 +38,6 @@ struct line_params {
 struct line_message {
 	struct connection *connection;
 	struct message message;
-	struct message_arrival arrival;
 	int from;
 };
 
@@ -85,29 +83,12 @@ static inline void line_accepted(void *ctx, uint64_t arg)
 		sent->message.accepted(sent->message.ctx, sent->message.arg);
 }
 
-static inline void line_read(void *ctx, uint64_t arg)
+static inline void line_delivered(void *ctx, uint64_t arg)
 {
 	struct line_message *sent = ctx;
 	struct line *line = (struct line *)sent->connection;
 	line->connection.counters.payload_delivered_B[sent->from] += sent->message.size_B;
 	sent->message.delivered(sent->message.ctx, sent->message.arg);
-}
-
-static inline void line_taken(void *ctx, uint64_t arg)
-{
-	const struct line_message *sent = ctx;
-	const struct line *line = (struct line *)sent->connection;
-	engine_after(line->spec.engine, 0, line_read, ctx, 0);
-}
-
-static inline void line_delivered(void *ctx, uint64_t arg)
-{
-	struct line_message *sent = ctx;
-	if (((struct line *)sent->connection)->params->socket)
-		connection_arrived(sent->connection, 1 - sent->from, &sent->arrival, line_taken,
-				   sent);
-	else
-		line_read(sent, 0);
 }
 
 static inline void line_send(struct connection *connection, int from, const struct message *message)
@@ -117,8 +98,7 @@ static inline void line_send(struct connection *connection, int from, const stru
 	int64_t now_ps = engine_now_ps(line->spec.engine);
 	int64_t start_ps = line->free_ps[from] > now_ps ? line->free_ps[from] : now_ps;
 	struct line_message *sent = &line->messages[line->count++ % LINE_LOG_MAX];
-	*sent = (struct line_message){
-		.connection = connection, .message = *message, .from = from};
+	*sent = (struct line_message){connection, *message, from};
 	line->free_ps[from] = start_ps + ps_from_s(message->size_B / params->rate_Bps);
 	if (params->log && *params->log_count < LINE_LOG_MAX)
 		params->log[(*params->log_count)++] =

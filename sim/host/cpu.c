@@ -233,8 +233,7 @@ static void item_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
 	if (cpu->items.count + cpu->woken.count > 0 || cpu->halved || cpu->sleeps ||
-	    engine_trace(cpu->engine) ||
-	    fabric_flows_on(cpu->fabric, cpu->resource) > 0 ||
+	    engine_trace(cpu->engine) || fabric_flows_on(cpu->fabric, cpu->resource) > 0 ||
 	    fabric_carried_before(cpu->fabric, cpu->resource) > cpu->carried_s) {
 		item_done_any(cpu);
 		return;
@@ -357,7 +356,8 @@ void cpu_serve_woken(struct cpu *cpu, double slice_s, double work_s, const char 
 		return;
 	}
 	if (cpu->woken.count == 0)
-		cpu->slice_over = engine_after(cpu->engine, ps_from_s(slice_s), woken_start, cpu, 1);
+		cpu->slice_over =
+			engine_after(cpu->engine, ps_from_s(slice_s), woken_start, cpu, 1);
 	item_set(VEC_PUSH(cpu->arena, &cpu->woken), work_s, label, fn, ctx, arg);
 }
 

@@ -56,8 +56,8 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, void *ctx,
 	       uint64_t arg);
 /* Queues work of a thread that is woken on the core of the thread that wakes it. Linux lets the
- * running thread go on until it waits or its time slice of slice_s is over. So the work begins when
- * the core has nothing else to do, and after slice_s at the latest. Such work stays in order. */
+ * running thread go on until it waits or its time slice of slice_s has ended. So the work begins
+ * when the core has nothing else to do, and after slice_s at the latest. It stays in order. */
 void cpu_serve_woken(struct cpu *cpu, double slice_s, double work_s, const char *label,
 		     event_fn *fn, void *ctx, uint64_t arg);
 /* Returns true if work that begins now takes its nominal time, unless other work comes. */

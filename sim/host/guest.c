@@ -87,7 +87,7 @@ static const struct param_row guest_rows[] = {
 		     "Linux kernel/sched/fair.c: base slice of 0.7 to 0.75 ms, x 4 with eight "
 		     "cores or more"),
 	PARAM_NUMBER(struct guest_params, cache_B, QUANTITY_BYTES, 0, 1e12, "0 B",
-		     "size of a core's cache: of a message or copy, so many bytes cost cached",
+		     "bytes of a message or copy that stay in the core's cache, at cached_ratio",
 		     "assumption: 0 B, because costs of a byte are those of large copies"),
 	PARAM_NUMBER(struct guest_params, cached_ratio, QUANTITY_RATIO, 0.01, 1, "30 %",
 		     "cost of a byte in the cache, divided by that of a byte beyond it",

@@ -120,7 +120,6 @@ struct channel {
 	struct server_turn *turn;    /* of a thread that is shared; NULL: its own thread */
 	struct channel *next;        /* in the list of those that wait for the shared thread */
 	bool idle;                   /* the service thread is waiting for messages */
-	bool reads_on;               /* its next message had waited in the socket */
 	bool awaits_ack;             /* it waits for the acknowledgement of a chunk */
 	struct call_list locked_out; /* client: calls that wait for the connection (exclusive) */
 	bool locked;                 /* client: a call holds the connection (exclusive) */
@@ -250,10 +249,11 @@ static inline double pack_s(const struct remote_call *call, double bulk_B)
 static inline double unpack_s(const struct remote_call *call, double bulk_B)
 {
 	const struct runtime_params *params = call->channel->client->params;
-	double work_s = bulk_s(call, bulk_B, params->deserialise_byte_spB,
-			       params->decompress_byte_spB);
+	double work_s =
+		bulk_s(call, bulk_B, params->deserialise_byte_spB, params->decompress_byte_spB);
 	if (call->call.payload_B > params->new_memory_from_B)
-		work_s += bulk_B / PAGE_B * guest_params(call->channel->client->spec.server)->page_s;
+		work_s +=
+			bulk_B / PAGE_B * guest_params(call->channel->client->spec.server)->page_s;
 	return work_s;
 }
 

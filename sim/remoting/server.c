@@ -196,12 +196,11 @@ static void message_serve(struct channel *channel)
 void server_read(struct channel *channel)
 {
 	if (!channel->client->params->receive_thread)
-		channel->reads_on = connection_read(channel->connection, 1);
+		connection_read(channel->connection, 1);
 }
 
 /* Wakes the server's threads between the reader and the one that executes calls, one after the
- * other. `hop` of them have been woken. None sleeps if the message had waited in the socket, because
- * the reader has passed it on with the one before. */
+ * other. `hop` of them have been woken. */
 static void message_pass(void *ctx, uint64_t hop)
 {
 	struct channel *channel = ctx;
@@ -209,7 +208,7 @@ static void message_pass(void *ctx, uint64_t hop)
 	double threads_count = client->params->server_threads_count;
 	if (client->failed)
 		return;
-	if ((double)hop + 1 >= threads_count || !client->woken || channel->reads_on) {
+	if ((double)hop + 1 >= threads_count || !client->woken) {
 		server_next(channel);
 		return;
 	}

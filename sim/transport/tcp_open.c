@@ -23,8 +23,8 @@ static void syn_ack_arrived(void *ctx, uint64_t arg)
 		return;
 	double work_s = guest_receive_work_s(path->to.guest, 1, 0) +
 			guest_params(path->to.guest)->thread_wake_s;
-	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, false, work_s, established,
-		      connection, 0);
+	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, false, work_s,
+		      established, connection, 0);
 }
 
 static void syn_arrived(void *ctx, uint64_t arg);

@@ -31,17 +31,16 @@ void connection_send(struct connection *connection, int from, const struct messa
 	connection->kind->send(connection, from, message);
 }
 
-bool connection_read(struct connection *connection, int end)
+void connection_read(struct connection *connection, int end)
 {
 	struct message_reader *reader = &connection->readers[end];
 	struct message_arrival *arrival = reader->head;
 	reader->on_demand = true;
 	reader->waiting = !arrival;
 	if (!arrival)
-		return false;
+		return;
 	reader->head = arrival->next;
 	arrival->receive(arrival->ctx, 1);
-	return true;
 }
 
 void connection_account(const struct connection *connection, struct fabric *fabric)

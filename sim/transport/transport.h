@@ -122,9 +122,8 @@ const struct connection_counters *connection_counters(const struct connection *c
 void connection_account(const struct connection *connection, struct fabric *fabric);
 /* Lets the thread at end `end` read the next message. After the first call of this function, each
  * further message of that end stays in the socket until the next call, and its receive work is done
- * only then. Without a call, each message is received when it arrives. Returns true if a message has
- * waited, so that the thread need not sleep. */
-bool connection_read(struct connection *connection, int end);
+ * only then. Without a call, each message is received when it arrives. */
+void connection_read(struct connection *connection, int end);
 
 struct message_reader {
 	bool on_demand; /* connection_read was called */

@@ -76,7 +76,7 @@ static void call_ends(void *ctx, uint64_t arg)
 }
 
 /* A thread makes three calls of 2 us, and the first wakes two readers of 1 us. They run when the
- * thread has ended, at 6 us. If its slice is over after 1 us, the call that runs then ends at 4 us,
+ * thread has ended, at 6 us. If its slice ends after 1 us, the call that runs then ends at 4 us,
  * and its last call comes after both readers. A reader that finds the core idle starts at once. */
 static void woken_thread_waits_until_the_running_one_waits(void)
 {

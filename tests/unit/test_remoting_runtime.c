@@ -148,38 +148,9 @@ static void further_threads_are_woken_one_after_the_other(void)
 	}
 }
 
-/* Returns the time from the first of three launches that are sent ahead until the synchronise
- * behind them returns. The server needs 50 for each call. */
-static int64_t launches_ps(double threads_count)
-{
-	struct remote_world w;
-	remote_world_presets(&w, "asynchronous");
-	w.line.socket = true;
-	w.world.guest_params.thread_wake_s = 4 * US;
-	w.runtime.server_threads_count = threads_count;
-	w.runtime.unmarshal_s = 50 * US;
-	remote_world_build(&w);
-	for (int i = 0; i < 3; i++)
-		script_add(&w.scripts[0], 0, CALL_LAUNCH);
-	script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
-	remote_world_run(&w);
-	int64_t took_ps = 0;
-	for (size_t i = 0; i < 4; i++)
-		took_ps += script_took_ps(&w, 0, i);
-	remote_world_release(&w);
-	return took_ps;
-}
-
-/* The first launch wakes two further threads, which takes 4 each. The other calls wait in the
- * socket meanwhile, so the threads that pass them on do not sleep. */
-static void messages_that_waited_find_threads_awake(void)
-{
-	CHECK_US(launches_ps(3) - launches_ps(1), 8);
-}
-
 /* A copy of 2048 B: at 1 ns a byte at each end and with caches of 1024 B whose bytes cost a fifth,
- * it takes 2 x 0.6 x 2.048. The buffers of a pipelined copy are not cached, so there it is 2 x 2.048. New
- * memory is half a page, 1.5 of 3; it needs none of the size that keeps its buffer. */
+ * it takes 2 x 0.6 x 2.048. The buffers of a pipelined copy are not cached, so there it is 2
+ * x 2.048. New memory is half a page, 1.5 of 3; it needs none of the size that keeps its buffer. */
 static void copies_cost_less_in_caches_and_more_in_new_memory(void)
 {
 	static const struct {
@@ -299,7 +270,6 @@ static const struct test tests[] = {
 	TEST(each_byte_of_a_copy_costs_its_sender_and_its_receiver),
 	TEST(small_bodies_are_not_compressed),
 	TEST(further_threads_are_woken_one_after_the_other),
-	TEST(messages_that_waited_find_threads_awake),
 	TEST(copies_cost_less_in_caches_and_more_in_new_memory),
 	TEST(completed_events_are_known_until_they_are_recorded_again),
 	TEST(shared_thread_of_a_server_delays_other_clients),
