@@ -46,6 +46,8 @@ struct cpu {
 	struct cpu_item running;
 	VEC(struct cpu_item) items; /* those from index `first` on wait; empty if none waits */
 	size_t first;
+	VEC(struct cpu_item) woken; /* work of threads that wait for the running one to wait */
+	struct event_id slice_over; /* then they wait no longer; valid while there are any */
 	double busy_s;
 	int64_t started_ps;    /* start of the running item, after the wake-up */
 	double period_s;       /* core time that the running item has been given since carried_s */
@@ -186,6 +188,8 @@ static inline void item_over(struct cpu *cpu)
 	cpu->idle_since_ps = engine_now_ps(cpu->engine);
 }
 
+static void woken_start(void *ctx, uint64_t over);
+
 /* Gives the item the time that flows have taken from it. Returns false if that is nothing. */
 static bool item_continues(struct cpu *cpu)
 {
@@ -220,14 +224,16 @@ static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
 	else
 		core_rests(cpu);
 	fn(fn_ctx, fn_arg);
+	if (!cpu->serving && cpu->woken.count > 0) /* does the thread go on in this instant? */
+		engine_do_after(cpu->engine, 0, woken_start, cpu, 0);
 }
 
 /* The fast path: usually no item waits and no trace is recorded. */
 static void item_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
-	if (cpu->items.count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine) ||
-	    fabric_flows_on(cpu->fabric, cpu->resource) > 0 ||
+	if (cpu->items.count + cpu->woken.count > 0 || cpu->halved || cpu->sleeps ||
+	    engine_trace(cpu->engine) || fabric_flows_on(cpu->fabric, cpu->resource) > 0 ||
 	    fabric_carried_before(cpu->fabric, cpu->resource) > cpu->carried_s) {
 		item_done_any(cpu);
 		return;
@@ -324,6 +330,35 @@ void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, 
 		item_set(&cpu->running, work->work_s, label, fn, ctx, arg);
 		item_start(cpu, work->work_ps);
 	}
+}
+
+/* Lets the woken threads run, unless the running one goes on and its slice is not over. */
+static void woken_start(void *ctx, uint64_t over)
+{
+	struct cpu *cpu = ctx;
+	if (cpu->woken.count == 0 || (cpu->serving && !over))
+		return;
+	if (!over)
+		engine_cancel(cpu->engine, cpu->slice_over);
+	size_t count = cpu->woken.count;
+	cpu->woken.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct cpu_item item = cpu->woken.items[i];
+		cpu_serve(cpu, item.work_s, item.label, item.fn, item.ctx, item.arg);
+	}
+}
+
+void cpu_serve_woken(struct cpu *cpu, double slice_s, double work_s, const char *label,
+		     event_fn *fn, void *ctx, uint64_t arg)
+{
+	if (cpu->guest || (!cpu->serving && cpu->woken.count == 0)) {
+		cpu_serve(cpu, work_s, label, fn, ctx, arg);
+		return;
+	}
+	if (cpu->woken.count == 0)
+		cpu->slice_over =
+			engine_after(cpu->engine, ps_from_s(slice_s), woken_start, cpu, 1);
+	item_set(VEC_PUSH(cpu->arena, &cpu->woken), work_s, label, fn, ctx, arg);
 }
 
 bool cpu_is_free(struct cpu *cpu)

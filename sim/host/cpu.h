@@ -55,6 +55,11 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
  * name in the trace; it is borrowed, and NULL leaves the item out of the trace. */
 void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, void *ctx,
 	       uint64_t arg);
+/* Queues work of a thread that is woken on the core of the thread that wakes it. Linux lets the
+ * running thread go on until it waits or its time slice of slice_s has ended. So the work begins
+ * when the core has nothing else to do, and after slice_s at the latest. It stays in order. */
+void cpu_serve_woken(struct cpu *cpu, double slice_s, double work_s, const char *label,
+		     event_fn *fn, void *ctx, uint64_t arg);
 /* Returns true if work that begins now takes its nominal time, unless other work comes. */
 bool cpu_is_free(struct cpu *cpu);
 /* Declares that a thread polls on this core from now on. The core then never sleeps. */

@@ -56,7 +56,9 @@ struct guest_params {
 	bool firewall;
 	double firewall_packet_s;
 	bool selinux;
-	double selinux_call_s, send_s, receive_s, read_s, packet_s, byte_spB, thread_wake_s;
+	double selinux_call_s, send_s, receive_s, read_s, packet_s, byte_spB, thread_wake_s,
+		slice_s;
+	double cache_B, cached_ratio, page_s;
 	bool offload;
 	double work_cost_ratio, interrupt_s, disk_ratio, disk_request_s;
 };
@@ -121,17 +123,21 @@ double guest_receive_work_s(const struct guest *guest, double packets, double pa
  * protocol, and waking the socket. A message that arrives while the reader has earlier ones does
  * not have it. */
 double guest_arrival_s(const struct guest *guest);
-/* Returns the part of a message's work that a bulk flow has per byte, for packets of packet_B
- * payload bytes: core-seconds per byte at the reference clock. */
-double guest_flow_spB(const struct guest *guest, double packet_B);
+/* Returns the part of a message's work that a bulk flow of size_B bytes has per byte, for packets
+ * of packet_B payload bytes: core-seconds per byte at the reference clock. */
+double guest_flow_spB(const struct guest *guest, double packet_B, double size_B);
+/* Returns what a byte of a copy of size_B bytes costs, relative to a copy far beyond the caches.
+ * The part of it that fits into the core's cache costs cached_ratio. */
+double guest_cached_ratio(const struct guest *guest, double size_B);
 
 /* Receives a message whose last packet is at the guest's NIC. It waits for the interrupt, wakes the
  * core, works work_s and then calls fn. The interrupt is delayed by the moderation of the physical
  * NIC (if the message came through one) and by the coalescing of the virtual NIC. An interrupt
  * fires at max(arrival, last interrupt + 1/rate). Each guest has its own queue on the physical NIC.
- * Messages that arrive while an interrupt is pending share it. */
-void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
-		   event_fn *fn, void *ctx, uint64_t arg);
+ * Messages that arrive while an interrupt is pending share it. If `yields`, the sender has woken
+ * the reader on its own core, and goes on until it waits (cpu_serve_woken). */
+void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, bool yields,
+		   double work_s, event_fn *fn, void *ctx, uint64_t arg);
 
 /* ---- work of many threads ---- */
 /* The guest's pool: a resource in core-seconds at the reference clock per second. */

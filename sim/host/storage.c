@@ -137,8 +137,8 @@ static double client_work_spB(const struct storage_reader *reader)
 	if (is_networked(reader)) {
 		double mtu_B = reader->route->mtu_B > TCP_HEADER_B ? reader->route->mtu_B
 								   : OFFLOAD_PACKET_B;
-		work_spB += missing * guest_flow_spB(guest, guest_packet_B(guest, true,
-									   mtu_B - TCP_HEADER_B));
+		double packet_B = guest_packet_B(guest, true, mtu_B - TCP_HEADER_B);
+		work_spB += missing * guest_flow_spB(guest, packet_B, INFINITY);
 	}
 	if (has_virtual_disk(reader))
 		work_spB += missing * guest_params(guest)->disk_request_s / params->request_B;

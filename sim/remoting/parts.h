@@ -208,6 +208,8 @@ static inline void packet_drop(struct packet *packet)
 	POOL_GIVE(packet, client->free_packets);
 }
 
+#define PAGE_B 4096.0
+
 /* Returns the bytes of a body on the wire. compressibility is that of a copy's data in a runtime
  * that compresses; 0: as the runtime states it. */
 static inline double wire_B(const struct remote_client *client, double body_B,
@@ -222,7 +224,8 @@ static inline double wire_B(const struct remote_client *client, double body_B,
 
 /* Returns the work of an end of the connection for the bytes of a copy in one message: byte_spB for
  * each byte on the wire, and coder_spB for each byte before compression. An adapter that reads and
- * writes memory itself needs no serialisation. */
+ * writes memory itself needs no serialisation. A runtime that pipelines fills one buffer after the
+ * other, so that none stays in a cache. Both ends have the caches of the server's guest. */
 static inline double bulk_s(const struct remote_call *call, double bulk_B, double byte_spB,
 			    double coder_spB)
 {
@@ -230,8 +233,11 @@ static inline double bulk_s(const struct remote_call *call, double bulk_B, doubl
 		return 0;
 	const struct remote_client *client = call->channel->client;
 	double sent_B = wire_B(client, bulk_B, (double)call->call.compressibility);
-	return (client->serialises ? sent_B * byte_spB : 0) +
-	       (bulk_B >= client->params->compress_from_B ? bulk_B * coder_spB : 0);
+	double work_s = (client->serialises ? sent_B * byte_spB : 0) +
+			(bulk_B >= client->params->compress_from_B ? bulk_B * coder_spB : 0);
+	return client->params->pipelined
+		       ? work_s
+		       : work_s * guest_cached_ratio(client->spec.server, call->call.payload_B);
 }
 
 static inline double pack_s(const struct remote_call *call, double bulk_B)
@@ -243,7 +249,12 @@ static inline double pack_s(const struct remote_call *call, double bulk_B)
 static inline double unpack_s(const struct remote_call *call, double bulk_B)
 {
 	const struct runtime_params *params = call->channel->client->params;
-	return bulk_s(call, bulk_B, params->deserialise_byte_spB, params->decompress_byte_spB);
+	double work_s =
+		bulk_s(call, bulk_B, params->deserialise_byte_spB, params->decompress_byte_spB);
+	if (call->call.payload_B > params->new_memory_from_B)
+		work_s +=
+			bulk_B / PAGE_B * guest_params(call->channel->client->spec.server)->page_s;
+	return work_s;
 }
 
 /* ---- wire.c ---- */

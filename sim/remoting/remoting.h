@@ -53,7 +53,7 @@ struct runtime_params {
 	double server_threads_count, client_threads_count;
 	double outstanding_count, request_header_B, reply_header_B, call_header_B, launch_header_B;
 	double intercept_s, marshal_s, marshal_byte_spB, unmarshal_s, handoff_s, reply_s;
-	double serialise_byte_spB, deserialise_byte_spB;
+	double serialise_byte_spB, deserialise_byte_spB, new_memory_from_B;
 	double chunk_B, compression_ratio, compress_from_B, compress_byte_spB, decompress_byte_spB;
 	bool echo_downloads, pipelined, pinned_staging, zero_copy, warm_context;
 	double session_s, connect_timeout_s, call_timeout_s, keep_alive_s;

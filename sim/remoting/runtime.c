@@ -141,6 +141,11 @@ static const struct param_row rows[] = {
 		"time to restore a byte of a copy at its receiver, before decompression and beyond "
 		"the socket's work; none if adapters access memory themselves",
 		"assumption: the socket writes the buffer that the copy uses"),
+	BYTES(new_memory_from_B, 0, 1e12, "1 TB",
+	      "size of a copy above which its receiver takes new memory for it, whose pages the "
+	      "kernel must clear (guest.*.page)",
+	      "assumption: buffers are kept; malloc of glibc maps new memory for each block above "
+	      "32 MiB (DEFAULT_MMAP_THRESHOLD_MAX)"),
 	SWITCH(echo_downloads, "false",
 	       "whether the request of a copy to the host also carries the buffer's bytes",
 	       "assumption: it carries the size only"),

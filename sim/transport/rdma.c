@@ -127,7 +127,7 @@ static void complete(const struct rdma_connection *connection, const struct conn
 		return;
 	}
 	work_s += guest_params(end->guest)->thread_wake_s;
-	guest_receive(end->guest, end->core, false, work_s, fn, ctx, arg);
+	guest_receive(end->guest, end->core, false, false, work_s, fn, ctx, arg);
 }
 
 static void established(void *ctx, uint64_t arg)

@@ -319,8 +319,8 @@ static void receive(void *ctx, uint64_t arg)
 		work_s += connection->spec.polls ? 0 : guest_params(to->guest)->thread_wake_s;
 	else
 		work_s -= guest_arrival_s(to->guest);
-	guest_receive(to->guest, to->core, direction->path.route->physical_nic, work_s, delivered,
-		      write, 0);
+	guest_receive(to->guest, to->core, direction->path.route->physical_nic,
+		      to->core == direction->path.from.core, work_s, delivered, write, 0);
 }
 
 void tcp_pass_on(struct tcp_write *write)

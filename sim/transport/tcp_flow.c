@@ -50,12 +50,12 @@ static void thread_uses(struct cpu *core, double work_spB, struct flow_spec *flo
 
 /* Adds the cost of a long write's byte to cores and memory at one end (0 or 1). */
 static void end_uses(const struct tcp_direction *direction, int index, double packet_B,
-		     struct flow_spec *flow)
+		     double size_B, struct flow_spec *flow)
 {
 	const struct tcp_connection *connection = direction->connection;
 	const struct tcp_params *params = connection->params;
 	const struct connection_end *end = &connection->spec.ends[index];
-	double work_spB = guest_flow_spB(end->guest, packet_B);
+	double work_spB = guest_flow_spB(end->guest, packet_B, size_B);
 	if (index != direction->index)
 		work_spB += params->receive_byte_spB;
 	if (params->encapsulation_B > 0)
@@ -94,8 +94,10 @@ static void describe_piece(struct tcp_direction *direction, const struct tcp_wri
 	route_uses(connection->spec.fabric, direction->path.route, direction->header_B, size_B,
 		   flow);
 	if (write->size_B > connection->params->inline_B) {
-		end_uses(direction, direction->index, direction->send_packet_B, flow);
-		end_uses(direction, 1 - direction->index, direction->receive_packet_B, flow);
+		end_uses(direction, direction->index, direction->send_packet_B, write->size_B,
+			 flow);
+		end_uses(direction, 1 - direction->index, direction->receive_packet_B,
+			 write->size_B, flow);
 	}
 }
 

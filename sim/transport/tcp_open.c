@@ -23,8 +23,8 @@ static void syn_ack_arrived(void *ctx, uint64_t arg)
 		return;
 	double work_s = guest_receive_work_s(path->to.guest, 1, 0) +
 			guest_params(path->to.guest)->thread_wake_s;
-	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, work_s, established,
-		      connection, 0);
+	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, false, work_s,
+		      established, connection, 0);
 }
 
 static void syn_arrived(void *ctx, uint64_t arg);
@@ -48,7 +48,7 @@ static void syn_arrived(void *ctx, uint64_t arg)
 	const struct path *path = &connection->directions[0].path;
 	if (connection->failed)
 		return;
-	guest_receive(path->to.guest, path->to.core, path->route->physical_nic,
+	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, false,
 		      guest_receive_work_s(path->to.guest, 1, 0), syn_sent, connection, 1);
 }
 

@@ -148,6 +148,43 @@ static void further_threads_are_woken_one_after_the_other(void)
 	}
 }
 
+/* A copy of 2048 B: at 1 ns a byte at each end and with caches of 1024 B whose bytes cost a fifth,
+ * it takes 2 x 0.6 x 2.048. The buffers of a pipelined copy are not cached, so there it is 2
+ * x 2.048. New memory is half a page, 1.5 of 3; it needs none of the size that keeps its buffer. */
+static void copies_cost_less_in_caches_and_more_in_new_memory(void)
+{
+	static const struct {
+		double byte_spB, new_from_B;
+		bool pipelined;
+		double more_us;
+	} cases[] = {{1e-9, 1e12, false, 2.4576},
+		     {1e-9, 1e12, true, 4.096},
+		     {0, 2047, false, 1.5},
+		     {0, 2048, false, 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		int64_t took_ps[2];
+		for (int paid = 0; paid < 2; paid++) {
+			struct remote_world w;
+			remote_world_presets(&w, "synchronous");
+			w.runtime.pipelined = cases[i].pipelined;
+			w.runtime.chunk_B = 1e9;
+			w.world.guest_params.cache_B = 1024;
+			w.world.guest_params.cached_ratio = 0.2;
+			w.world.guest_params.page_s = paid ? 3 * US : 0;
+			w.runtime.new_memory_from_B = cases[i].new_from_B;
+			if (paid)
+				w.runtime.serialise_byte_spB = w.runtime.deserialise_byte_spB =
+					cases[i].byte_spB;
+			remote_world_build(&w);
+			script_add(&w.scripts[0], 0, CALL_MEMCPY_H2D)->payload_B = 2048;
+			remote_world_run(&w);
+			took_ps[paid] = script_took_ps(&w, 0, 0);
+			remote_world_release(&w);
+		}
+		CHECK_US(took_ps[1] - took_ps[0], cases[i].more_us);
+	}
+}
+
 /* The client knows that the event has completed until it records the event again. */
 static void completed_events_are_known_until_they_are_recorded_again(void)
 {
@@ -233,6 +270,7 @@ static const struct test tests[] = {
 	TEST(each_byte_of_a_copy_costs_its_sender_and_its_receiver),
 	TEST(small_bodies_are_not_compressed),
 	TEST(further_threads_are_woken_one_after_the_other),
+	TEST(copies_cost_less_in_caches_and_more_in_new_memory),
 	TEST(completed_events_are_known_until_they_are_recorded_again),
 	TEST(shared_thread_of_a_server_delays_other_clients),
 	TEST(warm_server_saves_the_creation_of_a_context),
