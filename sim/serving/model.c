@@ -17,10 +17,15 @@ struct kernel_family {
 };
 
 struct attention { /* layers with equal heads */
-	double layers, heads, kv_heads, head_size;
+	double layers, heads, kv_heads, head_size, value_size, latent, latent_value;
 	bool window;
 };
 enum { ATTENTIONS_MAX = 8 };
+
+/* Sums over all recurrent layers: numbers of a token, of weights, and of a sequence. */
+struct recurrence {
+	double layers, macs, moved_count, weights_count, state_count;
+};
 
 struct serving_model {
 	struct arena *arena;
@@ -31,6 +36,7 @@ struct serving_model {
 	size_t window;
 	struct attention attentions[ATTENTIONS_MAX];
 	size_t attention_count;
+	struct recurrence scans;
 	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
 	struct kernel_family body[2], head;
 	double few_rows;
@@ -72,9 +78,15 @@ static bool is_left_out(const struct serving_model *model, const struct op *op)
 static void add_attention(struct serving_model *model, const struct layer *layer)
 {
 	const struct attention_shape *shape = &layer->attention;
-	struct attention own = {1, (double)shape->heads, (double)shape->kv_heads,
-				(double)shape->head_size, shape->window > 0};
-	model->token_B += 2 * own.kv_heads * own.head_size * model->kv_B;
+	struct attention own = {1,
+				(double)shape->heads,
+				(double)shape->kv_heads,
+				(double)shape->head_size,
+				(double)shape->value_size,
+				(double)shape->latent,
+				(double)shape->latent_value,
+				shape->window > 0};
+	model->token_B += model->kv_B * attention_token_count(shape);
 	if (own.window)
 		model->window = shape->window;
 	for (size_t i = 0; i < model->attention_count; i++) {
@@ -89,6 +101,16 @@ static void add_attention(struct serving_model *model, const struct layer *layer
 	own.layers = 1;
 	FW_ASSERT(model->attention_count < ATTENTIONS_MAX);
 	model->attentions[model->attention_count++] = own;
+}
+
+static void add_scan(struct serving_model *model, const struct layer *layer)
+{
+	struct recurrence *scans = &model->scans;
+	scans->layers++;
+	scans->macs += layer->macs;
+	scans->moved_count += layer->input_count_total + layer->output_count;
+	scans->weights_count += layer->tensors[0];
+	scans->state_count += layer->state_count;
 }
 
 /* ---- kernels ---- */
@@ -160,6 +182,7 @@ static void fill_family(struct serving_model *model, struct kernel_family *famil
 		const struct op *op = &from.ops[i];
 		if (is_left_out(model, op) ||
 		    spec->one_token->layers[op->layer].op == LAYER_ATTENTION ||
+		    spec->one_token->layers[op->layer].op == LAYER_RECURRENT ||
 		    (op->layer == model->head_layer) != head)
 			continue;
 		add_line(model, family, op, &to.ops[i]);
@@ -199,6 +222,27 @@ static double pass_s(const struct serving_model *model, double bytes_B)
 	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
+/* Returns the shape of attention for sequences of equal lengths. Generated tokens read the cached
+ * numbers of latent attention, which all heads share. Prompts expand them to keys and values. */
+static struct kernel_attention shape_of(const struct serving_model *model,
+					const struct attention *attention, double sequences,
+					double queries, const double keys[2])
+{
+	bool causal = queries > sequences, latent = attention->latent > 0 && !causal;
+	return (struct kernel_attention){
+		.sequences = sequences,
+		.queries = queries / sequences,
+		.keys = fmax(keys[0], queries) / sequences,
+		.heads = attention->heads,
+		.kv_heads = latent ? 1 : attention->kv_heads,
+		.head_size = latent ? attention->latent : attention->head_size,
+		.value_size = latent ? attention->latent_value : attention->value_size,
+		.window = attention->window ? (double)model->window : 0,
+		.element_B = model->kv_B,
+		.causal = causal,
+		.latent = latent};
+}
+
 /* Returns the time of a layer's attention for sequences of equal lengths, which have these queries,
  * keys and pairs of both together. */
 static double attention_s(const struct serving_model *model, const struct attention *attention,
@@ -208,26 +252,36 @@ static double attention_s(const struct serving_model *model, const struct attent
 	if (!(queries > 0))
 		return 0;
 	size_t k = attention->window;
-	double size = attention->head_size;
+	struct kernel_attention shape = shape_of(model, attention, sequences, queries, keys);
+	double features = attention_features(&shape);
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
-		.flop = 4 * pairs[k] * attention->heads * size,
-		.bytes_B = size * (model->element_B * 2 * attention->heads * queries +
-				   model->kv_B * 2 * attention->kv_heads * keys[k]),
+		.flop = 2 * pairs[k] * attention->heads * features,
+		.bytes_B = model->element_B * attention->heads * queries * features +
+			   model->kv_B * shape.kv_heads * keys[k] * attention_cached_count(&shape),
 		.form = KERNEL_ATTENTION,
 		.type = type == NUMBER_FP8 ? NUMBER_BF16 : type,
-		.attention = {.sequences = sequences,
-			      .queries = queries / sequences,
-			      .keys = fmax(keys[0], queries) / sequences,
-			      .heads = attention->heads,
-			      .kv_heads = attention->kv_heads,
-			      .head_size = size,
-			      .window = k == 1 ? (double)model->window : 0,
-			      .element_B = model->kv_B,
-			      .causal = queries > sequences},
+		.attention = shape,
 	};
 	return attention->layers *
 	       kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
+}
+
+/* Returns the time of the scans of all recurrent layers, which read and write that many states. */
+static double scans_s(const struct serving_model *model, double rows, double states)
+{
+	const struct recurrence *all = &model->scans;
+	if (!(all->layers > 0) || !(rows > 0))
+		return 0;
+	const struct kernel_work work = {
+		.flop = 2 * all->macs * rows / all->layers,
+		.bytes_B = model->element_B / all->layers *
+			   (all->moved_count * rows + all->weights_count +
+			    2 * all->state_count * states),
+		.form = KERNEL_ATTENTION,
+		.type = NUMBER_BF16,
+	};
+	return all->layers * kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
 /* Returns the time of all kernels of a batch of a network that generates no tokens. */
@@ -313,7 +367,8 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 			 attention_s(model, attention, prompts, it->prompt_rows, it->prompt_keys,
 				     it->prompt_pairs);
 	}
-	return sum_s;
+	return sum_s + scans_s(model, it->decode_rows, it->decode_rows) +
+	       scans_s(model, it->prompt_rows, prompts + it->prompt_rows / SCAN_TOKENS);
 }
 
 /* ---- memory ---- */
@@ -338,6 +393,7 @@ static double memory_B(const struct serving_model *model)
 	return network->parameters_count * model->element_B +
 	       quantised * (model->weight_B - model->element_B) +
 	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
+	       (double)spec->sequences_max * model->scans.state_count * model->element_B +
 	       spec->stack->workspace_B;
 }
 
@@ -384,6 +440,8 @@ static void learn_tokens(struct serving_model *model)
 		const struct layer *layer = &network->layers[i];
 		if (layer->op == LAYER_ATTENTION)
 			add_attention(model, layer);
+		if (layer->op == LAYER_RECURRENT)
+			add_scan(model, layer);
 		if (layer->op == LAYER_ROUTE || layer->experts > experts) {
 			experts = layer->experts > experts ? layer->experts : experts;
 			top = layer->expert_top > top ? layer->expert_top : top;

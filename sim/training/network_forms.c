@@ -46,6 +46,10 @@ static const struct key_row {
 	KEY(KEY_TEXT, tied, "\"embed\""),  KEY(KEY_SIZE, groups, "32"),
 	KEY(KEY_SIZE, factor, "2"),        KEY(KEY_FLAG, instance_norm, "true"),
 	KEY(KEY_SIDES, sides, "[24, 24]"), KEY(KEY_FLAG, flat, "true"),
+	KEY(KEY_SIZE, q_rank, "1536"),     KEY(KEY_SIZE, kv_rank, "512"),
+	KEY(KEY_SIZE, rope, "64"),         KEY(KEY_SIZE, value_size, "128"),
+	KEY(KEY_SIZE, in, "12288"),        KEY(KEY_SIZE, state, "128"),
+	KEY(KEY_SIZE, weights, "10"),      KEY(KEY_FLAG, gate, "true"),
 #undef KEY
 };
 enum { KEY_COUNT = sizeof key_rows / sizeof key_rows[0] };
@@ -278,6 +282,7 @@ static struct attention_shape heads_of(struct expansion *x)
 		complain(x, "window", "a window needs causal attention (write causal = true)");
 	if (shape.head_size == 0)
 		shape.head_size = features / shape.heads;
+	shape.value_size = keys->value_size ? keys->value_size : shape.head_size;
 	return shape;
 }
 
@@ -309,6 +314,7 @@ static void attention(struct expansion *x)
 		qkv.parts[0] = q;
 		qkv.parts[1] = qkv.parts[2] = kv;
 	}
+	qkv.parts[0] += x->keys.gate ? q : 0; /* factors of the output */
 	x->spec.bias = x->keys.bias || x->keys.qkv_bias;
 	push(x, "qkv", qkv);
 	adapt(x, "qkv", x->inputs[0]);
@@ -321,6 +327,61 @@ static void attention(struct expansion *x)
 	size_t core = x->last;
 	push_linear(x, "out", features_of(x), 1, x->keys.bias);
 	adapt(x, "out", core);
+}
+
+/* Appends an RMS norm of the first features of a layer, and a product behind it. */
+static void push_up(struct expansion *x, const char *what, size_t from, size_t rank, size_t out)
+{
+	struct arena *arena = x->reader->arena;
+	x->spec.rows = rank;
+	push(x, arena_printf(arena, "%s_norm", what),
+	     (struct layer){.op = LAYER_RMS_NORM, .input_count = 1, .inputs = {from}});
+	x->spec.rows = 0;
+	push_linear(x, arena_printf(arena, "%s_up", what), out, 1, false);
+}
+
+/* Latent attention (DeepSeek-V2, arXiv:2405.04434): one product compresses queries, keys and
+ * values, and products behind norms expand them. A rotary key of all heads stays as it is. Engines
+ * cache the compressed numbers. */
+static void latent_attention(struct expansion *x)
+{
+	const struct line_keys *keys = &x->keys;
+	struct attention_shape shape = heads_of(x), rotary = shape;
+	shape.latent = keys->kv_rank + keys->rope;
+	shape.latent_value = keys->kv_rank;
+	rotary.head_size = keys->rope;
+	struct layer down = {.op = LAYER_LINEAR, .part_count = 1, .parts = {shape.latent}};
+	struct layer core = {.op = LAYER_ATTENTION, .attention = shape, .input_count = 3};
+	if (keys->q_rank) {
+		down.part_count = 2;
+		down.parts[0] = keys->q_rank;
+		down.parts[1] = shape.latent;
+	}
+	push(x, "down", down);
+	core.inputs[2] = x->last;
+	if (keys->q_rank) {
+		push_up(x, "q", core.inputs[2], keys->q_rank, shape.heads * shape.head_size);
+	} else {
+		x->last = x->inputs[0];
+		push_linear(x, "q", shape.heads * shape.head_size, 1, false);
+	}
+	if (keys->rope)
+		push(x, "rotary", (struct layer){.op = LAYER_ROTARY, .attention = rotary});
+	core.inputs[0] = x->last;
+	push_up(x, "kv", core.inputs[2], keys->kv_rank,
+		shape.heads * (shape.head_size - keys->rope + shape.value_size));
+	core.inputs[1] = x->last;
+	push(x, "core", core);
+	push_linear(x, "out", features_of(x), 1, false);
+}
+
+/* State-space models, linear attention and gated convolutions: a product, a state of each feature
+ * with its weights, and a product back. */
+static void recurrent(struct expansion *x)
+{
+	push_linear(x, "in", x->keys.in, 1, x->keys.bias);
+	push(x, "core", (struct layer){.op = LAYER_RECURRENT});
+	push_linear(x, "out", features_of(x), 1, x->keys.bias);
 }
 
 static void mlp(struct expansion *x)
@@ -365,9 +426,12 @@ static void experts(struct expansion *x)
 	layer.inputs[1] = route;
 	push(x, "dispatch", layer);
 	x->spec.bias = x->keys.bias;
-	product.parts[0] = 2 * x->keys.hidden;
-	push(x, "gate_up", product);
-	push(x, "gate", (struct layer){.op = LAYER_GATE});
+	product.parts[0] = (x->keys.activation ? 1 : 2) * x->keys.hidden;
+	push(x, x->keys.activation ? "up" : "gate_up", product);
+	if (x->keys.activation)
+		push_activation(x, "");
+	else
+		push(x, "gate", (struct layer){.op = LAYER_GATE});
 	product.parts[0] = features_of(x);
 	push(x, "down", product);
 	layer.op = LAYER_COMBINE;
@@ -377,7 +441,13 @@ static void experts(struct expansion *x)
 		return;
 	combined = x->last;
 	x->last = x->inputs[0];
-	push_gated(x, "shared_", x->keys.shared, x->keys.bias);
+	if (x->keys.activation) {
+		push_linear(x, "shared_up", x->keys.shared, 1, x->keys.bias);
+		push_activation(x, "shared_");
+		push_linear(x, "shared_down", features_of(x), 1, x->keys.bias);
+	} else {
+		push_gated(x, "shared_", x->keys.shared, x->keys.bias);
+	}
 	push(x, "add",
 	     (struct layer){.op = LAYER_ADD, .input_count = 2, .inputs = {combined, x->last}});
 }
@@ -417,11 +487,16 @@ static const struct form forms[] = {
 	{"rms_norm", plain, LAYER_RMS_NORM, KEYS(NULL)},
 	{"attention", attention, LAYER_ATTENTION, NEEDS("heads"),
 	 KEYS("kv_heads", "head_size", "window", "causal", "mask", "bias", "qkv_bias", "separate",
-	      "rotary", "qk_norm", "sinks", "dropout", "lora")},
+	      "rotary", "qk_norm", "sinks", "dropout", "lora", "gate")},
+	{"latent_attention", latent_attention, LAYER_ATTENTION,
+	 NEEDS("heads", "head_size", "kv_rank"),
+	 KEYS("q_rank", "rope", "value_size", "causal", "window")},
+	{"recurrent", recurrent, LAYER_RECURRENT, NEEDS("in", "hidden", "state"),
+	 KEYS("weights", "bias")},
 	{"mlp", mlp, LAYER_LINEAR, NEEDS("hidden"), KEYS("bias", "activation")},
 	{"gated_mlp", gated_mlp, LAYER_GATE, NEEDS("hidden"), KEYS("bias")},
 	{"experts", experts, LAYER_COMBINE, NEEDS("experts", "top", "hidden"),
-	 KEYS("bias", "shared")},
+	 KEYS("bias", "shared", "activation")},
 	{"cross_entropy", plain, LAYER_CROSS_ENTROPY, KEYS(NULL)},
 	{"losses", plain, LAYER_LOSSES, .joins = true},
 };

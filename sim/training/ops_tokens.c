@@ -227,6 +227,7 @@ static struct kernel_attention block_attention(const struct builder *b, const st
 					 .heads = (double)shape->heads,
 					 .kv_heads = (double)shape->kv_heads,
 					 .head_size = w->size,
+					 .value_size = (double)shape->value_size,
 					 .window = (double)shape->window,
 					 .element_B = b->element_B,
 					 .causal = shape->causal};
@@ -295,6 +296,16 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 	gradient = add_values(b, ".grad_query", &w, gradient);
 	gradient = add_values(b, ".grad_key", &w, gradient);
 	return add_transposes(b, ".grad_transpose", 3, w.q_B + 2 * w.kv_B, gradient);
+}
+
+/* Adds the scan of a recurrent layer. times: its products are that many times those of forward. */
+static uint32_t scan(struct builder *b, const char *what, double times, uint32_t input)
+{
+	const struct layer *layer = builder_layer(b);
+	double states = ceil(tokens_of(layer) / SCAN_TOKENS) * layer->state_count;
+	double size_B = builder_inputs_B(b, layer) + builder_output_B(b, b->layer) +
+			builder_B(b, 2 * states);
+	return add_fused(b, what, 2 * times * layer->macs * b->batch, times * size_B, input);
 }
 
 /* Returns the number of elements of queries and keys, which rotary positions and their norms
@@ -468,6 +479,8 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 		return add_chain(b, &rotary, queries_and_keys(layer), 2, input, NULL);
 	case LAYER_ATTENTION:
 		return attention_forward(b, layer, input);
+	case LAYER_RECURRENT:
+		return scan(b, "", 1, input);
 	case LAYER_GELU_NEW:
 		return gelu_new_op(b, layer, input);
 	case LAYER_GATE:
@@ -575,9 +588,12 @@ void tokens_backward(struct builder *b)
 		norm_backward(b, queries_and_keys(layer), 2);
 		return;
 	case LAYER_ATTENTION:
-		gradient = attention_backward(b, layer, gradient);
+	case LAYER_RECURRENT:
+		gradient = layer->op == LAYER_RECURRENT ? scan(b, ".grad", 2, gradient)
+							: attention_backward(b, layer, gradient);
 		builder_complete(b, gradient);
-		builder_receive(b, layer->inputs[0], gradient);
+		for (size_t i = 0; i < layer->input_count; i++)
+			builder_receive(b, layer->inputs[i], gradient);
 		return;
 	case LAYER_COMBINE:
 		combine_backward(b);

@@ -130,6 +130,7 @@ static void split_features(struct sharder *s, struct layer *layer)
 	layer->output_count /= (double)by;
 	layer->macs /= (double)by;
 	layer->scores_count /= (double)by;
+	layer->state_count /= (double)by;
 	if (layer->op != LAYER_LINEAR)
 		layer->input_count_total /= (double)by;
 }
@@ -269,8 +270,7 @@ static void context_exchanges(struct sharder *s, size_t index)
 	const struct layer *layer = &s->layers[index];
 	double tokens =
 		(double)s->from->layers[index].height * (double)s->from->layers[index].width;
-	double count =
-		2 * tokens * (double)(layer->attention.kv_heads * layer->attention.head_size);
+	double count = tokens * attention_token_count(&layer->attention);
 	if (layer->op != LAYER_ATTENTION)
 		return;
 	exchange(s, index, PASS_FORWARD, true, SHARD_CONTEXT, COLLECTIVE_ALL_GATHER, count);
