@@ -332,6 +332,19 @@ static double exchange_s(const struct serving_model *model, const struct shard_e
 					exchange->elements_count * rows * model->element_B);
 }
 
+/* vLLM sends hidden features and the residual, a part from each GPU of the tensor group, which the
+ * next stage gathers (distributed/parallel_state.py, send_tensor_dict). */
+enum { PASSED_TENSORS = 2 };
+
+static double sum_of_passes_s(const struct serving_model *model, double rows)
+{
+	const struct serving_model_spec *spec = &model->spec;
+	double hidden = (double)spec->network->layers[1].channels;
+	return spec->stages > 1 ? spec->passed_s(spec->ctx,
+						 PASSED_TENSORS * rows * hidden * model->element_B)
+				: 0;
+}
+
 static double sum_of_exchanges_s(struct serving_model *model, double rows, double sequences)
 {
 	const struct shard *shard = model->spec.shard;
@@ -341,7 +354,7 @@ static double sum_of_exchanges_s(struct serving_model *model, double rows, doubl
 	for (size_t i = *known < 0 ? 0 : shard->exchange_count; i < shard->exchange_count; i++)
 		if (is_exchanged(model, &shard->exchanges[i]))
 			*known = fmax(0, *known) + exchange_s(model, &shard->exchanges[i], rows);
-	if (sequences > 0 && model->spec.spread <= 1)
+	if (sequences > 0 && model->spec.spread <= model->spec.stages)
 		gather_s = model->spec.collective_s(
 			model->spec.ctx, COLLECTIVE_ALL_GATHER,
 			sequences * (double)model->spec.network->vocabulary * model->element_B);
@@ -373,6 +386,26 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 
 /* ---- memory ---- */
 
+/* Returns the parameters of the largest stage: a part of the blocks, and the embedding or the head.
+ */
+static double stage_count(const struct serving_model *model, const struct network *network)
+{
+	double blocks = 0, parameters = 0, embedding = 0, stages = model->spec.stages;
+	for (size_t i = 1; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		blocks += layer->block > 0 && layer->block != layer[-1].block;
+		for (size_t k = 0; k < layer->tensor_count; k++)
+			*(layer->block > 0               ? &parameters
+			  : layer->op == LAYER_EMBEDDING ? &embedding
+							 : &(double){0}) += layer->tensors[k];
+	}
+	if (stages <= 1)
+		return network->parameters_count;
+	bool tied = network->layers[model->head_layer].tied_to > 0;
+	double rest = network->parameters_count - parameters - (tied ? 0 : embedding);
+	return parameters * ceil(blocks / stages) / fmax(1, blocks) + fmax(embedding, rest);
+}
+
 /* An activation exists twice, as input and output of a layer. */
 static double memory_B(const struct serving_model *model)
 {
@@ -390,8 +423,8 @@ static double memory_B(const struct serving_model *model)
 	}
 	if (spec->one_token)
 		logits_B = 8 * (double)spec->sequences_max * (double)network->vocabulary;
-	return network->parameters_count * model->element_B +
-	       quantised * (model->weight_B - model->element_B) +
+	return stage_count(model, network) * model->element_B +
+	       quantised / model->spec.stages * (model->weight_B - model->element_B) +
 	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
 	       (double)spec->sequences_max * model->scans.state_count * model->element_B +
 	       spec->stack->workspace_B;
@@ -481,6 +514,7 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	model->spec.efficiency = efficiency;
 	model->spec.stack = stack;
 	model->spec.spread = fmax(1, spec->spread);
+	model->spec.stages = fmax(1, spec->stages);
 	if (spec->one_token)
 		learn_tokens(model);
 	model->memory_B = memory_B(model);
@@ -589,12 +623,13 @@ static double overhead_at(const struct overhead *table, double x)
 static struct iteration part_of(const struct iteration *all, double spread)
 {
 	struct iteration part = *all;
+	double decode = fmin(spread, fmax(1, part.decode_rows)); /* a request is in one part */
 	part.rows = ceil(part.rows / spread);
 	part.sequences = ceil(part.sequences / spread);
-	part.decode_rows /= spread;
+	part.decode_rows /= decode;
 	part.prompt_rows /= spread;
 	for (int k = 0; k < 2; k++) {
-		part.decode_keys[k] /= spread;
+		part.decode_keys[k] /= decode;
 		part.prompt_keys[k] /= spread;
 		part.prompt_pairs[k] /= spread;
 	}
@@ -607,7 +642,8 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
 	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
 	double kernel_s = sum_of_kernels_s(model, iteration);
-	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);
+	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences) +
+			sum_of_passes_s(model, iteration->rows);
 	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
 	double ratio = model->spec.time_ratio;
 	return (struct iteration_time){ratio * kernel_s, ratio * sums_s,
