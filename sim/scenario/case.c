@@ -434,10 +434,7 @@ static void read_world(struct reader *c)
 		read_runtime(c);
 	case_refuse_unused(c);
 	if (case_replica_gpus(c->params) > 1 && !case_serves(c))
-		case_error(c,
-			   c->params->tensor_count > 1   ? "case.tensor"
-			   : c->params->expert_count > 1 ? "case.expert"
-							 : "case.pipeline",
+		case_error(c, case_replica_key(c->params),
 			   "case.tensor, case.pipeline and case.expert split model servers (write "
 			   "a group serve, "
 			   "or plan.tp and plan.ep for training)");

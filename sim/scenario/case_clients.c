@@ -152,11 +152,8 @@ static bool place(struct reader *c, struct job_entry *entry, const struct client
 				c->diag, origin,
 				"%s: %zu GPUs from '%s' on are needed, but topology '%s' has only "
 				"%zu (write a smaller number)",
-				params->tensor_count > 1   ? "case.tensor"
-				: params->expert_count > 1 ? "case.expert"
-							   : "case.pipeline",
-				count, topology->gpus[places[0]].name, topology->name,
-				topology->gpu_count - places[0]);
+				case_replica_key(params), count, topology->gpus[places[0]].name,
+				topology->name, topology->gpu_count - places[0]);
 		places[count + i] = case_place_server(
 			c, own->server[0] ? entry->origin : case_origin_of(c, "case.server"),
 			own->server[0] ? own->server : params->server, &topology->gpus[places[i]]);

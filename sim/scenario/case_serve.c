@@ -12,6 +12,13 @@ double case_replica_gpus(const struct case_params *params)
 	return params->tensor_count * params->expert_count * params->pipeline_count;
 }
 
+const char *case_replica_key(const struct case_params *params)
+{
+	return params->tensor_count > 1   ? "case.tensor"
+	       : params->expert_count > 1 ? "case.expert"
+					  : "case.pipeline";
+}
+
 bool case_serves(const struct reader *c)
 {
 	struct origin origin;

@@ -1,49 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/serving/model.h"
-#include "sim/training/issue.h"
+#include "sim/serving/model_parts.h"
 
 /* Choosing a token reads and writes the logits this many times in fp32: temperature, softmax,
  * cumulated sums, a draw. */
-static const double SAMPLING_PASSES = 4, TOKEN_NUMBER_B = 8;
-
-/* Kernels whose work is linear in the number of rows. */
-struct linear_kernel {
-	struct kernel_work from, to; /* at the family's two numbers of rows */
-	double kernels;
-};
-struct kernel_family {
-	VEC(struct linear_kernel) lines;
-	double from, to; /* rows */
-};
-
-struct attention { /* layers with equal heads */
-	double layers, heads, kv_heads, head_size, value_size, latent, latent_value;
-	bool window;
-};
-enum { ATTENTIONS_MAX = 8 };
-
-/* Sums over all recurrent layers: numbers of a token, of weights, and of a sequence. */
-struct recurrence {
-	double layers, macs, moved_count, weights_count, state_count;
-};
-
-struct serving_model {
-	struct arena *arena;
-	struct serving_model_spec spec;
-	double element_B, token_B, memory_B;
-	double weight_B, kv_B; /* bytes of a weight in blocks, and of a key or value */
-	size_t head_layer;     /* the product that computes logits; layers behind it are left out */
-	size_t window;
-	struct attention attentions[ATTENTIONS_MAX];
-	size_t attention_count;
-	struct recurrence scans;
-	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
-	struct kernel_family body[2], head;
-	double few_rows;
-	/* By number of rows; below 0: not computed yet. */
-	double *rows_s, *head_s, *reduce_s;
-	const struct overhead *tables[2];
-};
+static const double SAMPLING_PASSES = 4;
 
 /* ---- the network ---- */
 
@@ -65,7 +25,7 @@ bool network_generates(const struct network *network)
 	       network->layers[last_product(network)].channels == network->vocabulary;
 }
 
-static bool is_left_out(const struct serving_model *model, const struct op *op)
+bool model_is_left_out(const struct serving_model *model, const struct op *op)
 {
 	const struct network *network =
 		model->spec.one_token ? model->spec.one_token : model->spec.network;
@@ -180,7 +140,7 @@ static void fill_family(struct serving_model *model, struct kernel_family *famil
 	family->to = 2 * (double)rows;
 	for (size_t i = 0; i < from.count; i++) {
 		const struct op *op = &from.ops[i];
-		if (is_left_out(model, op) ||
+		if (model_is_left_out(model, op) ||
 		    spec->one_token->layers[op->layer].op == LAYER_ATTENTION ||
 		    spec->one_token->layers[op->layer].op == LAYER_RECURRENT ||
 		    (op->layer == model->head_layer) != head)
@@ -216,7 +176,7 @@ static double family_s(const struct serving_model *model, const struct kernel_fa
 	return sum_s;
 }
 
-static double pass_s(const struct serving_model *model, double bytes_B)
+double model_pass_s(const struct serving_model *model, double bytes_B)
 {
 	const struct kernel_work work = {.bytes_B = bytes_B, .form = KERNEL_PASS};
 	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
@@ -292,7 +252,7 @@ static double batch_s(const struct serving_model *model, size_t batch)
 	struct op_graph graph = op_graph_new(scratch, spec->network, batch, spec->stack, spec->gpu);
 	double sum_s = 0;
 	for (size_t i = 0; i < graph.count; i++)
-		if (!is_left_out(model, &graph.ops[i]))
+		if (!model_is_left_out(model, &graph.ops[i]))
 			sum_s += graph.ops[i].kernels *
 				 kernel_duration_s(spec->gpu, spec->efficiency, &graph.ops[i].work);
 	arena_free(scratch);
@@ -315,18 +275,17 @@ static double head_s(struct serving_model *model, double sequences)
 	double logits_B = 4 * sequences * (double)model->spec.network->vocabulary;
 	if (*known < 0)
 		*known = family_s(model, &model->head, sequences) +
-			 SAMPLING_PASSES * pass_s(model, 2 * logits_B);
+			 SAMPLING_PASSES * model_pass_s(model, 2 * logits_B);
 	return *known;
 }
 
-/* Returns true if a forward pass up to the logits has this collective. */
-static bool is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange)
+bool model_is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange)
 {
 	return exchange->pass == PASS_FORWARD && exchange->layer <= model->head_layer;
 }
 
-static double exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
-			 double rows)
+double model_exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
+			double rows)
 {
 	return model->spec.collective_s(model->spec.ctx, exchange->collective,
 					exchange->elements_count * rows * model->element_B);
@@ -352,8 +311,9 @@ static double sum_of_exchanges_s(struct serving_model *model, double rows, doubl
 		return 0;
 	double *known = &model->reduce_s[(size_t)rows], gather_s = 0;
 	for (size_t i = *known < 0 ? 0 : shard->exchange_count; i < shard->exchange_count; i++)
-		if (is_exchanged(model, &shard->exchanges[i]))
-			*known = fmax(0, *known) + exchange_s(model, &shard->exchanges[i], rows);
+		if (model_is_exchanged(model, &shard->exchanges[i]))
+			*known = fmax(0, *known) +
+				 model_exchange_s(model, &shard->exchanges[i], rows);
 	if (sequences > 0 && model->spec.spread <= model->spec.stages)
 		gather_s = model->spec.collective_s(
 			model->spec.ctx, COLLECTIVE_ALL_GATHER,
@@ -521,86 +481,7 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	return model;
 }
 
-/* ---- overhead ---- */
-
-static void add_copy(struct issuer *issuer, enum call_kind kind, double size_B)
-{
-	struct cuda_call *copy = issue_call(issuer, kind, 0);
-	copy->payload_B = size_B;
-	copy->label = kind == CALL_MEMCPY_D2H ? "result" : "input";
-}
-
-/* Adds the op, whose kernels take scale times as long, and adds their time to *kernels_s. Gaps
- * between the kernels of a CUDA graph are not scaled. */
-static void add_op(struct issuer *issuer, const struct op *op, double scale, double *kernels_s)
-{
-	struct op scaled = *op;
-	double own_s = op->kernels * kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
-		       op->wait_s;
-	scaled.wait_s += (scale - 1) * own_s;
-	issue_op(issuer, &scaled, 0);
-	*kernels_s += scale * own_s;
-}
-
-/* Adds the kernels of the collectives behind layers before `layer`. Returns the first one that is
- * left. */
-static size_t add_exchanges(struct issuer *issuer, const struct serving_model *model, size_t next,
-			    size_t layer, size_t rows, double scale, double *kernels_s)
-{
-	const struct shard *shard = model->spec.shard;
-	for (; shard && next < shard->exchange_count && shard->exchanges[next].layer < layer;
-	     next++) {
-		const struct shard_exchange *exchange = &shard->exchanges[next];
-		const struct op op = {.pass = PASS_FORWARD,
-				      .name = "sum of a split product",
-				      .kernels = 1,
-				      .work = {.form = KERNEL_PASS},
-				      .wait_s = exchange_s(model, exchange, (double)rows) -
-						pass_s(model, 0),
-				      .update_of = NO_TENSOR};
-		if (is_exchanged(model, exchange))
-			add_op(issuer, &op, scale, kernels_s);
-	}
-	return next;
-}
-
-const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
-					    size_t rows, double scale, bool graph,
-					    double *kernels_s)
-{
-	const struct serving_model_spec *spec = &model->spec;
-	const struct network *network = spec->one_token ? spec->one_token : spec->network;
-	struct op_graph ops = op_graph_new(arena, network, rows, spec->stack, spec->gpu);
-	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
-	*stack = *spec->stack;
-	stack->cuda_graph &= graph;
-	struct issuer issuer = {
-		.arena = arena, .stack = stack, .gpu = spec->gpu, .efficiency = spec->efficiency};
-	issue_item(&issuer, ITEM_THINK)->work_s = stack->session_s;
-	add_copy(&issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, rows));
-	*kernels_s = 0;
-	for (size_t i = 0, next = 0; i < ops.count; i++) {
-		if (is_left_out(model, &ops.ops[i]))
-			continue;
-		next = add_exchanges(&issuer, model, next, ops.ops[i].layer, rows, scale,
-				     kernels_s);
-		add_op(&issuer, &ops.ops[i], scale, kernels_s);
-	}
-	double outputs = network->layers[network->layer_count - 1].output_count;
-	add_copy(&issuer, CALL_MEMCPY_D2H,
-		 (double)rows * (spec->one_token ? TOKEN_NUMBER_B : 4 * outputs));
-	/* the fitted host time of an engine's iteration contains the launch of its graph */
-	issuer.items.items[issuer.graph_item].call.nodes = 0;
-	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
-	*thread = (struct call_thread){"server", issuer.items.items, issuer.items.count};
-	struct program *program = ARENA_NEW(arena, struct program);
-	*program = (struct program){.threads = thread,
-				    .thread_count = 1,
-				    .stream_count = 1,
-				    .event_count = 1, /* of the calls around launches */
-				    .images_count = (double)rows};
-	return program;
-}
+/* ---- iterations ---- */
 
 void serving_model_overhead_set(struct serving_model *model, const struct overhead *tables[2])
 {

@@ -298,16 +298,6 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 	return add_transposes(b, ".grad_transpose", 3, w.q_B + 2 * w.kv_B, gradient);
 }
 
-/* Adds the scan of a recurrent layer. times: its products are that many times those of forward. */
-static uint32_t scan(struct builder *b, const char *what, double times, uint32_t input)
-{
-	const struct layer *layer = builder_layer(b);
-	double states = ceil(tokens_of(layer) / SCAN_TOKENS) * layer->state_count;
-	double size_B = builder_inputs_B(b, layer) + builder_output_B(b, b->layer) +
-			builder_B(b, 2 * states);
-	return add_fused(b, what, 2 * times * layer->macs * b->batch, times * size_B, input);
-}
-
 /* Returns the number of elements of queries and keys, which rotary positions and their norms
  * change. */
 static double queries_and_keys(const struct layer *layer)
@@ -480,7 +470,7 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_ATTENTION:
 		return attention_forward(b, layer, input);
 	case LAYER_RECURRENT:
-		return scan(b, "", 1, input);
+		return recurrent_scan(b, "", 1, input);
 	case LAYER_GELU_NEW:
 		return gelu_new_op(b, layer, input);
 	case LAYER_GATE:
@@ -589,7 +579,7 @@ void tokens_backward(struct builder *b)
 		return;
 	case LAYER_ATTENTION:
 	case LAYER_RECURRENT:
-		gradient = layer->op == LAYER_RECURRENT ? scan(b, ".grad", 2, gradient)
+		gradient = layer->op == LAYER_RECURRENT ? recurrent_scan(b, ".grad", 2, gradient)
 							: attention_backward(b, layer, gradient);
 		builder_complete(b, gradient);
 		for (size_t i = 0; i < layer->input_count; i++)
