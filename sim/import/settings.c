@@ -71,7 +71,8 @@ static bool is_named(const char *names, const char *path)
 	while (*names) {
 		size_t length = strcspn(names, " "), all = strlen(path);
 		bool nested = memchr(names, '.', length) != NULL;
-		if (!nested && strlen(last) == length && memcmp(names, last, length) == 0)
+		if (!nested && !strstr(path, "linear_attn_config.") && strlen(last) == length &&
+		    memcmp(names, last, length) == 0)
 			return true;
 		if (nested && all >= length && memcmp(path + all - length, names, length) == 0 &&
 		    (all == length || path[all - length - 1] == '.'))
@@ -164,6 +165,20 @@ const struct setting_read *settings_find(struct settings *settings, enum setting
 			     variable->origin.file, variable->origin.line,
 			     reading_quote(settings->reading, variable->value), fields[field].what);
 	return found;
+}
+
+const struct setting_read *settings_item(struct settings *settings, const char *list, size_t index)
+{
+	char name[64];
+	snprintf(name, sizeof name, "%s.%zu", list, index);
+	for (size_t i = 0; i < settings->items.count; i++) {
+		struct setting_read *item = &settings->items.items[i];
+		if (part_of_model(item->path) == PART_OTHER || !is_named(name, item->path))
+			continue;
+		item->used = true;
+		return item;
+	}
+	return NULL;
 }
 
 bool settings_count(struct settings *settings, enum settings_field field, double least,

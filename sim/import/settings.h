@@ -44,6 +44,8 @@ void settings_read_arguments(struct settings *settings, const char *path, const 
 /* Returns the setting of a field and marks it as used. Returns NULL if it is missing, null, or only
  * a variable. Two settings with different values are an error. */
 const struct setting_read *settings_find(struct settings *settings, enum settings_field field);
+/* Returns element `index` of a list and marks it as used; NULL if there is none. */
+const struct setting_read *settings_item(struct settings *settings, const char *list, size_t index);
 /* Reads a whole number of at least `least`. Returns false if it is missing, or after an error. */
 bool settings_count(struct settings *settings, enum settings_field field, double least,
 		    double *value);

@@ -74,6 +74,9 @@ static const struct param_row case_rows[] = {
 		struct case_params, expert_count, 1, 1024, "1",
 		"number of GPUs over which the experts and the requests of a replica of a model "
 		"server are spread (expert parallelism with data-parallel attention)"),
+	PARAM_WHOLE(struct case_params, pipeline_count, 1, 64, "1",
+		    "number of stages of a replica of a model server, each with a part of the "
+		    "layers (pipeline parallelism)"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
@@ -430,9 +433,10 @@ static void read_world(struct reader *c)
 	if (!case_is_job(c))
 		read_runtime(c);
 	case_refuse_unused(c);
-	if (c->params->tensor_count * c->params->expert_count > 1 && !case_serves(c))
-		case_error(c, c->params->tensor_count > 1 ? "case.tensor" : "case.expert",
-			   "case.tensor and case.expert split model servers (write a group serve, "
+	if (case_replica_gpus(c->params) > 1 && !case_serves(c))
+		case_error(c, case_replica_key(c->params),
+			   "case.tensor, case.pipeline and case.expert split model servers (write "
+			   "a group serve, "
 			   "or plan.tp and plan.ep for training)");
 	reader_params(c, cfg_child(c->file, "driver"), "driver", "driver", &driver_table,
 		      &c->scenario->driver);

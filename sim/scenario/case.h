@@ -83,6 +83,10 @@ void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry)
 
 /* Returns true if the case serves requests. (case_serve.c) */
 bool case_serves(const struct reader *c);
+/* Returns the GPUs of a replica of a model server. */
+double case_replica_gpus(const struct case_params *params);
+/* Returns the first parameter that gives it several. */
+const char *case_replica_key(const struct case_params *params);
 /* Sets the defaults of such a case, and the number of GPUs that it needs. */
 void case_serve_want(struct reader *c);
 /* Applies the file of case.engine: its groups set parameters that the case does not set. */

@@ -135,7 +135,7 @@ static bool place(struct reader *c, struct job_entry *entry, const struct client
 {
 	const struct case_params *params = c->params;
 	const struct topology *topology = &c->scenario->topology;
-	size_t count = (size_t)(params->tensor_count * params->expert_count);
+	size_t count = (size_t)case_replica_gpus(params);
 	size_t *places = ARENA_ARRAY(c->arena, 3 * count, size_t);
 	entry->rank_count = entry->simulated_count = count;
 	entry->gpus = &places[0];
@@ -152,9 +152,8 @@ static bool place(struct reader *c, struct job_entry *entry, const struct client
 				c->diag, origin,
 				"%s: %zu GPUs from '%s' on are needed, but topology '%s' has only "
 				"%zu (write a smaller number)",
-				params->tensor_count > 1 ? "case.tensor" : "case.expert", count,
-				topology->gpus[places[0]].name, topology->name,
-				topology->gpu_count - places[0]);
+				case_replica_key(params), count, topology->gpus[places[0]].name,
+				topology->name, topology->gpu_count - places[0]);
 		places[count + i] = case_place_server(
 			c, own->server[0] ? entry->origin : case_origin_of(c, "case.server"),
 			own->server[0] ? own->server : params->server, &topology->gpus[places[i]]);

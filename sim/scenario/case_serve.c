@@ -7,6 +7,18 @@
 /* A draw for each phase of arrivals takes less than a second. */
 static const double PHASES_MAX = 1e7;
 
+double case_replica_gpus(const struct case_params *params)
+{
+	return params->tensor_count * params->expert_count * params->pipeline_count;
+}
+
+const char *case_replica_key(const struct case_params *params)
+{
+	return params->tensor_count > 1   ? "case.tensor"
+	       : params->expert_count > 1 ? "case.expert"
+					  : "case.pipeline";
+}
+
 bool case_serves(const struct reader *c)
 {
 	struct origin origin;
@@ -28,8 +40,7 @@ void case_serve_want(struct reader *c)
 	if (!c->params->gpu[0])
 		c->params->gpu = "spread";
 	c->may_fold = false;
-	c->gpus_wanted = (size_t)(listed * c->params->copies_count * c->params->tensor_count *
-				  c->params->expert_count);
+	c->gpus_wanted = (size_t)(listed * c->params->copies_count * case_replica_gpus(c->params));
 }
 
 void case_read_engine(struct reader *c)
@@ -97,8 +108,14 @@ static void split(struct reader *c, struct service_entry *service)
 					    .imbalance_ratio = 1,
 					    .tensor_key = "case.tensor"};
 	const char *why = "only networks that generate tokens are split (write case.tensor=1)";
-	service->spread = c->params->expert_count;
+	service->stages = c->params->pipeline_count;
+	service->spread = c->params->expert_count * service->stages;
 	const char *key = params.tensor_count > 1 ? "case.tensor" : "case.expert";
+	if (service->stages > 1 && (params.expert_count > 1 || !service->one_token))
+		case_error(
+			c, "case.pipeline",
+			"case.pipeline needs a network that generates tokens, and experts that are "
+			"not spread (write case.pipeline=1, or leave case.expert out)");
 	if (params.tensor_count == 1 && params.expert_count == 1)
 		return;
 	if (params.expert_count > 1 && network_expert_top(service->network) == 0)

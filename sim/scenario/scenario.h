@@ -39,7 +39,7 @@ struct case_params {
 	bool gpu_profiles;
 	const char *gpu_profiles_without, *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count;
-	double tensor_count, expert_count;
+	double tensor_count, expert_count, pipeline_count;
 	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
 	double programs_count;
 	const char *exchange, *guest;
@@ -207,7 +207,8 @@ struct service_entry {
 	const struct network *one_token; /* NULL: the network generates no tokens */
 	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
 	const struct shard *shard;
-	double spread; /* GPUs of a replica over which its requests are spread; at least 1 */
+	double spread; /* parts of a replica over which its requests are spread; at least 1 */
+	double stages; /* of its pipeline */
 };
 
 struct scenario;

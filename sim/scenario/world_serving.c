@@ -313,7 +313,9 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	*block_count = 0;
 	if (left_B >= 0 && service->generates)
 		*block_count = (size_t)(left_B / token_B / service->params->block_count);
-	double tokens = (double)*block_count * service->params->block_count;
+	/* each stage has the keys and values of all tokens in its layers */
+	double tokens = (double)*block_count * service->params->block_count *
+			w->scenario->services[entry->service].stages;
 	bool experts = network_expert_top(entry->network) > 0;
 	const char *reason = NULL;
 	const char *hint = !service->generates ? ""
@@ -368,6 +370,8 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.rows_max = (size_t)ceil((double)rows_most(service) / spread),
 		.sequences_max = (size_t)ceil(service->params->batch_count / spread),
 		.spread = spread,
+		.stages = of->stages,
+		.passed_s = world_passed_s,
 		.time_ratio = w->scenario->iteration_ratio,
 		.shard = of->shard,
 		.collective_s = world_tensor_s,
@@ -375,8 +379,8 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 	const struct server *equal = equal_one(w, entry);
 	if (equal)
 		return equal->model;
-	if (of->shard)
-		spec.ctx = world_tensor_group(w, entry, &why);
+	if (of->shard || of->stages > 1)
+		spec.ctx = world_tensor_group(w, entry, (size_t)of->stages, &why);
 	if (why)
 		world_servers_failed(w, why);
 	return why ? NULL : serving_model_new(w->workload.arena, &spec);
@@ -460,7 +464,8 @@ static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *
 	*passing = (struct passing){count, fn, ctx};
 	const struct collective_request request = {
 		.collective = COLLECTIVE_BROADCAST,
-		.size_B = tokens * serving_model_token_B(server->model),
+		.size_B = tokens * serving_model_token_B(server->model) /
+			  w->scenario->services[server->entry->service].stages,
 		.label = "keys and values",
 		.done = part_arrived,
 		.ctx = passing,

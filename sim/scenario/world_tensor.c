@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collectives among the GPUs of a replica of a model server.
+/* Collectives among the GPUs of a replica of a model server, and messages between the stages of its
+ * pipeline. Each stage has as many GPUs that follow each other.
  *
  * An iteration of a large network has a hundred of them, so they are not events of the run. Each
  * collective is simulated by itself, over the links of the replica's GPUs, when a size first needs
@@ -12,6 +13,7 @@ struct tensor_group {
 	struct world *world;
 	struct job_entry entry;
 	double times_s[COLLECTIVE_COUNT][SIZES]; /* 0: not simulated yet */
+	struct tensor_group *next;               /* a GPU of each stage and its successor */
 };
 
 /* Simulates a collective of 2^power bytes. Returns NULL, or why it failed. */
@@ -33,14 +35,34 @@ static const char *simulate(struct tensor_group *group, enum collective collecti
 	return NULL;
 }
 
-struct tensor_group *world_tensor_group(struct world *w, const struct job_entry *entry,
-					const char **why)
+/* Returns the group of a replica's GPUs with these places. */
+static struct tensor_group *group_new(struct world *w, const struct job_entry *entry, size_t first,
+				      size_t step, size_t count)
 {
 	struct tensor_group *group = ARENA_NEW(w->workload.arena, struct tensor_group);
+	size_t *places = ARENA_ARRAY(w->workload.arena, 2 * count, size_t);
 	*group = (struct tensor_group){.world = w, .entry = *entry};
-	group->entry.guests = entry->servers;
+	for (size_t i = 0; i < count; i++) {
+		places[i] = entry->gpus[first + i * step];
+		places[count + i] = entry->servers[first + i * step];
+	}
+	group->entry.gpus = places;
+	group->entry.servers = group->entry.guests = &places[count];
+	group->entry.rank_count = group->entry.simulated_count = count;
 	group->entry.runtime = NULL;
-	*why = simulate(group, COLLECTIVE_ALL_REDUCE, 0);
+	return group;
+}
+
+struct tensor_group *world_tensor_group(struct world *w, const struct job_entry *entry,
+					size_t stages, const char **why)
+{
+	size_t count = entry->rank_count / stages;
+	struct tensor_group *group = group_new(w, entry, 0, 1, count), **last = &group->next;
+	*why = count > 1 ? simulate(group, COLLECTIVE_ALL_REDUCE, 0) : NULL;
+	for (size_t i = 1; i < stages && !*why; i++, last = &(*last)->next) {
+		*last = group_new(w, entry, (i - 1) * count, count, 2);
+		*why = simulate(*last, COLLECTIVE_BROADCAST, 0);
+	}
 	return *why ? NULL : group;
 }
 
@@ -61,4 +83,16 @@ double world_tensor_s(void *ctx, enum collective collective, double size_B)
 	double from_s = time_s(group, collective, power);
 	return share > 0 ? from_s + share * (time_s(group, collective, power + 1) - from_s)
 			 : from_s;
+}
+
+double world_passed_s(void *ctx, double size_B)
+{
+	struct tensor_group *group = ctx;
+	double count = (double)group->entry.rank_count, sum_s = 0;
+	for (struct tensor_group *pair = group->next; pair; pair = pair->next) {
+		sum_s += world_tensor_s(pair, COLLECTIVE_BROADCAST, size_B / count);
+		if (count > 1)
+			sum_s += world_tensor_s(group, COLLECTIVE_ALL_GATHER, size_B);
+	}
+	return sum_s;
 }

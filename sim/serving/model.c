@@ -1,43 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/serving/model.h"
-#include "sim/training/issue.h"
+#include "sim/serving/model_parts.h"
 
 /* Choosing a token reads and writes the logits this many times in fp32: temperature, softmax,
  * cumulated sums, a draw. */
-static const double SAMPLING_PASSES = 4, TOKEN_NUMBER_B = 8;
-
-/* Kernels whose work is linear in the number of rows. */
-struct linear_kernel {
-	struct kernel_work from, to; /* at the family's two numbers of rows */
-	double kernels;
-};
-struct kernel_family {
-	VEC(struct linear_kernel) lines;
-	double from, to; /* rows */
-};
-
-struct attention { /* layers with equal heads */
-	double layers, heads, kv_heads, head_size;
-	bool window;
-};
-enum { ATTENTIONS_MAX = 8 };
-
-struct serving_model {
-	struct arena *arena;
-	struct serving_model_spec spec;
-	double element_B, token_B, memory_B;
-	double weight_B, kv_B; /* bytes of a weight in blocks, and of a key or value */
-	size_t head_layer;     /* the product that computes logits; layers behind it are left out */
-	size_t window;
-	struct attention attentions[ATTENTIONS_MAX];
-	size_t attention_count;
-	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
-	struct kernel_family body[2], head;
-	double few_rows;
-	/* By number of rows; below 0: not computed yet. */
-	double *rows_s, *head_s, *reduce_s;
-	const struct overhead *tables[2];
-};
+static const double SAMPLING_PASSES = 4;
 
 /* ---- the network ---- */
 
@@ -59,7 +25,7 @@ bool network_generates(const struct network *network)
 	       network->layers[last_product(network)].channels == network->vocabulary;
 }
 
-static bool is_left_out(const struct serving_model *model, const struct op *op)
+bool model_is_left_out(const struct serving_model *model, const struct op *op)
 {
 	const struct network *network =
 		model->spec.one_token ? model->spec.one_token : model->spec.network;
@@ -72,9 +38,15 @@ static bool is_left_out(const struct serving_model *model, const struct op *op)
 static void add_attention(struct serving_model *model, const struct layer *layer)
 {
 	const struct attention_shape *shape = &layer->attention;
-	struct attention own = {1, (double)shape->heads, (double)shape->kv_heads,
-				(double)shape->head_size, shape->window > 0};
-	model->token_B += 2 * own.kv_heads * own.head_size * model->kv_B;
+	struct attention own = {1,
+				(double)shape->heads,
+				(double)shape->kv_heads,
+				(double)shape->head_size,
+				(double)shape->value_size,
+				(double)shape->latent,
+				(double)shape->latent_value,
+				shape->window > 0};
+	model->token_B += model->kv_B * attention_token_count(shape);
 	if (own.window)
 		model->window = shape->window;
 	for (size_t i = 0; i < model->attention_count; i++) {
@@ -89,6 +61,16 @@ static void add_attention(struct serving_model *model, const struct layer *layer
 	own.layers = 1;
 	FW_ASSERT(model->attention_count < ATTENTIONS_MAX);
 	model->attentions[model->attention_count++] = own;
+}
+
+static void add_scan(struct serving_model *model, const struct layer *layer)
+{
+	struct recurrence *scans = &model->scans;
+	scans->layers++;
+	scans->macs += layer->macs;
+	scans->moved_count += layer->input_count_total + layer->output_count;
+	scans->weights_count += layer->tensors[0];
+	scans->state_count += layer->state_count;
 }
 
 /* ---- kernels ---- */
@@ -158,8 +140,9 @@ static void fill_family(struct serving_model *model, struct kernel_family *famil
 	family->to = 2 * (double)rows;
 	for (size_t i = 0; i < from.count; i++) {
 		const struct op *op = &from.ops[i];
-		if (is_left_out(model, op) ||
+		if (model_is_left_out(model, op) ||
 		    spec->one_token->layers[op->layer].op == LAYER_ATTENTION ||
+		    spec->one_token->layers[op->layer].op == LAYER_RECURRENT ||
 		    (op->layer == model->head_layer) != head)
 			continue;
 		add_line(model, family, op, &to.ops[i]);
@@ -193,10 +176,31 @@ static double family_s(const struct serving_model *model, const struct kernel_fa
 	return sum_s;
 }
 
-static double pass_s(const struct serving_model *model, double bytes_B)
+double model_pass_s(const struct serving_model *model, double bytes_B)
 {
 	const struct kernel_work work = {.bytes_B = bytes_B, .form = KERNEL_PASS};
 	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
+}
+
+/* Returns the shape of attention for sequences of equal lengths. Generated tokens read the cached
+ * numbers of latent attention, which all heads share. Prompts expand them to keys and values. */
+static struct kernel_attention shape_of(const struct serving_model *model,
+					const struct attention *attention, double sequences,
+					double queries, const double keys[2])
+{
+	bool causal = queries > sequences, latent = attention->latent > 0 && !causal;
+	return (struct kernel_attention){
+		.sequences = sequences,
+		.queries = queries / sequences,
+		.keys = fmax(keys[0], queries) / sequences,
+		.heads = attention->heads,
+		.kv_heads = latent ? 1 : attention->kv_heads,
+		.head_size = latent ? attention->latent : attention->head_size,
+		.value_size = latent ? attention->latent_value : attention->value_size,
+		.window = attention->window ? (double)model->window : 0,
+		.element_B = model->kv_B,
+		.causal = causal,
+		.latent = latent};
 }
 
 /* Returns the time of a layer's attention for sequences of equal lengths, which have these queries,
@@ -208,26 +212,36 @@ static double attention_s(const struct serving_model *model, const struct attent
 	if (!(queries > 0))
 		return 0;
 	size_t k = attention->window;
-	double size = attention->head_size;
+	struct kernel_attention shape = shape_of(model, attention, sequences, queries, keys);
+	double features = attention_features(&shape);
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
-		.flop = 4 * pairs[k] * attention->heads * size,
-		.bytes_B = size * (model->element_B * 2 * attention->heads * queries +
-				   model->kv_B * 2 * attention->kv_heads * keys[k]),
+		.flop = 2 * pairs[k] * attention->heads * features,
+		.bytes_B = model->element_B * attention->heads * queries * features +
+			   model->kv_B * shape.kv_heads * keys[k] * attention_cached_count(&shape),
 		.form = KERNEL_ATTENTION,
 		.type = type == NUMBER_FP8 ? NUMBER_BF16 : type,
-		.attention = {.sequences = sequences,
-			      .queries = queries / sequences,
-			      .keys = fmax(keys[0], queries) / sequences,
-			      .heads = attention->heads,
-			      .kv_heads = attention->kv_heads,
-			      .head_size = size,
-			      .window = k == 1 ? (double)model->window : 0,
-			      .element_B = model->kv_B,
-			      .causal = queries > sequences},
+		.attention = shape,
 	};
 	return attention->layers *
 	       kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
+}
+
+/* Returns the time of the scans of all recurrent layers, which read and write that many states. */
+static double scans_s(const struct serving_model *model, double rows, double states)
+{
+	const struct recurrence *all = &model->scans;
+	if (!(all->layers > 0) || !(rows > 0))
+		return 0;
+	const struct kernel_work work = {
+		.flop = 2 * all->macs * rows / all->layers,
+		.bytes_B = model->element_B / all->layers *
+			   (all->moved_count * rows + all->weights_count +
+			    2 * all->state_count * states),
+		.form = KERNEL_ATTENTION,
+		.type = NUMBER_BF16,
+	};
+	return all->layers * kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
 /* Returns the time of all kernels of a batch of a network that generates no tokens. */
@@ -238,7 +252,7 @@ static double batch_s(const struct serving_model *model, size_t batch)
 	struct op_graph graph = op_graph_new(scratch, spec->network, batch, spec->stack, spec->gpu);
 	double sum_s = 0;
 	for (size_t i = 0; i < graph.count; i++)
-		if (!is_left_out(model, &graph.ops[i]))
+		if (!model_is_left_out(model, &graph.ops[i]))
 			sum_s += graph.ops[i].kernels *
 				 kernel_duration_s(spec->gpu, spec->efficiency, &graph.ops[i].work);
 	arena_free(scratch);
@@ -261,21 +275,33 @@ static double head_s(struct serving_model *model, double sequences)
 	double logits_B = 4 * sequences * (double)model->spec.network->vocabulary;
 	if (*known < 0)
 		*known = family_s(model, &model->head, sequences) +
-			 SAMPLING_PASSES * pass_s(model, 2 * logits_B);
+			 SAMPLING_PASSES * model_pass_s(model, 2 * logits_B);
 	return *known;
 }
 
-/* Returns true if a forward pass up to the logits has this collective. */
-static bool is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange)
+bool model_is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange)
 {
 	return exchange->pass == PASS_FORWARD && exchange->layer <= model->head_layer;
 }
 
-static double exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
-			 double rows)
+double model_exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
+			double rows)
 {
 	return model->spec.collective_s(model->spec.ctx, exchange->collective,
 					exchange->elements_count * rows * model->element_B);
+}
+
+/* vLLM sends hidden features and the residual, a part from each GPU of the tensor group, which the
+ * next stage gathers (distributed/parallel_state.py, send_tensor_dict). */
+enum { PASSED_TENSORS = 2 };
+
+static double sum_of_passes_s(const struct serving_model *model, double rows)
+{
+	const struct serving_model_spec *spec = &model->spec;
+	double hidden = (double)spec->network->layers[1].channels;
+	return spec->stages > 1 ? spec->passed_s(spec->ctx,
+						 PASSED_TENSORS * rows * hidden * model->element_B)
+				: 0;
 }
 
 static double sum_of_exchanges_s(struct serving_model *model, double rows, double sequences)
@@ -285,9 +311,10 @@ static double sum_of_exchanges_s(struct serving_model *model, double rows, doubl
 		return 0;
 	double *known = &model->reduce_s[(size_t)rows], gather_s = 0;
 	for (size_t i = *known < 0 ? 0 : shard->exchange_count; i < shard->exchange_count; i++)
-		if (is_exchanged(model, &shard->exchanges[i]))
-			*known = fmax(0, *known) + exchange_s(model, &shard->exchanges[i], rows);
-	if (sequences > 0 && model->spec.spread <= 1)
+		if (model_is_exchanged(model, &shard->exchanges[i]))
+			*known = fmax(0, *known) +
+				 model_exchange_s(model, &shard->exchanges[i], rows);
+	if (sequences > 0 && model->spec.spread <= model->spec.stages)
 		gather_s = model->spec.collective_s(
 			model->spec.ctx, COLLECTIVE_ALL_GATHER,
 			sequences * (double)model->spec.network->vocabulary * model->element_B);
@@ -313,10 +340,31 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 			 attention_s(model, attention, prompts, it->prompt_rows, it->prompt_keys,
 				     it->prompt_pairs);
 	}
-	return sum_s;
+	return sum_s + scans_s(model, it->decode_rows, it->decode_rows) +
+	       scans_s(model, it->prompt_rows, prompts + it->prompt_rows / SCAN_TOKENS);
 }
 
 /* ---- memory ---- */
+
+/* Returns the parameters of the largest stage: a part of the blocks, and the embedding or the head.
+ */
+static double stage_count(const struct serving_model *model, const struct network *network)
+{
+	double blocks = 0, parameters = 0, embedding = 0, stages = model->spec.stages;
+	for (size_t i = 1; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		blocks += layer->block > 0 && layer->block != layer[-1].block;
+		for (size_t k = 0; k < layer->tensor_count; k++)
+			*(layer->block > 0               ? &parameters
+			  : layer->op == LAYER_EMBEDDING ? &embedding
+							 : &(double){0}) += layer->tensors[k];
+	}
+	if (stages <= 1)
+		return network->parameters_count;
+	bool tied = network->layers[model->head_layer].tied_to > 0;
+	double rest = network->parameters_count - parameters - (tied ? 0 : embedding);
+	return parameters * ceil(blocks / stages) / fmax(1, blocks) + fmax(embedding, rest);
+}
 
 /* An activation exists twice, as input and output of a layer. */
 static double memory_B(const struct serving_model *model)
@@ -335,9 +383,10 @@ static double memory_B(const struct serving_model *model)
 	}
 	if (spec->one_token)
 		logits_B = 8 * (double)spec->sequences_max * (double)network->vocabulary;
-	return network->parameters_count * model->element_B +
-	       quantised * (model->weight_B - model->element_B) +
+	return stage_count(model, network) * model->element_B +
+	       quantised / model->spec.stages * (model->weight_B - model->element_B) +
 	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
+	       (double)spec->sequences_max * model->scans.state_count * model->element_B +
 	       spec->stack->workspace_B;
 }
 
@@ -384,6 +433,8 @@ static void learn_tokens(struct serving_model *model)
 		const struct layer *layer = &network->layers[i];
 		if (layer->op == LAYER_ATTENTION)
 			add_attention(model, layer);
+		if (layer->op == LAYER_RECURRENT)
+			add_scan(model, layer);
 		if (layer->op == LAYER_ROUTE || layer->experts > experts) {
 			experts = layer->experts > experts ? layer->experts : experts;
 			top = layer->expert_top > top ? layer->expert_top : top;
@@ -423,92 +474,14 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	model->spec.efficiency = efficiency;
 	model->spec.stack = stack;
 	model->spec.spread = fmax(1, spec->spread);
+	model->spec.stages = fmax(1, spec->stages);
 	if (spec->one_token)
 		learn_tokens(model);
 	model->memory_B = memory_B(model);
 	return model;
 }
 
-/* ---- overhead ---- */
-
-static void add_copy(struct issuer *issuer, enum call_kind kind, double size_B)
-{
-	struct cuda_call *copy = issue_call(issuer, kind, 0);
-	copy->payload_B = size_B;
-	copy->label = kind == CALL_MEMCPY_D2H ? "result" : "input";
-}
-
-/* Adds the op, whose kernels take scale times as long, and adds their time to *kernels_s. Gaps
- * between the kernels of a CUDA graph are not scaled. */
-static void add_op(struct issuer *issuer, const struct op *op, double scale, double *kernels_s)
-{
-	struct op scaled = *op;
-	double own_s = op->kernels * kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
-		       op->wait_s;
-	scaled.wait_s += (scale - 1) * own_s;
-	issue_op(issuer, &scaled, 0);
-	*kernels_s += scale * own_s;
-}
-
-/* Adds the kernels of the collectives behind layers before `layer`. Returns the first one that is
- * left. */
-static size_t add_exchanges(struct issuer *issuer, const struct serving_model *model, size_t next,
-			    size_t layer, size_t rows, double scale, double *kernels_s)
-{
-	const struct shard *shard = model->spec.shard;
-	for (; shard && next < shard->exchange_count && shard->exchanges[next].layer < layer;
-	     next++) {
-		const struct shard_exchange *exchange = &shard->exchanges[next];
-		const struct op op = {.pass = PASS_FORWARD,
-				      .name = "sum of a split product",
-				      .kernels = 1,
-				      .work = {.form = KERNEL_PASS},
-				      .wait_s = exchange_s(model, exchange, (double)rows) -
-						pass_s(model, 0),
-				      .update_of = NO_TENSOR};
-		if (is_exchanged(model, exchange))
-			add_op(issuer, &op, scale, kernels_s);
-	}
-	return next;
-}
-
-const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
-					    size_t rows, double scale, bool graph,
-					    double *kernels_s)
-{
-	const struct serving_model_spec *spec = &model->spec;
-	const struct network *network = spec->one_token ? spec->one_token : spec->network;
-	struct op_graph ops = op_graph_new(arena, network, rows, spec->stack, spec->gpu);
-	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
-	*stack = *spec->stack;
-	stack->cuda_graph &= graph;
-	struct issuer issuer = {
-		.arena = arena, .stack = stack, .gpu = spec->gpu, .efficiency = spec->efficiency};
-	issue_item(&issuer, ITEM_THINK)->work_s = stack->session_s;
-	add_copy(&issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, rows));
-	*kernels_s = 0;
-	for (size_t i = 0, next = 0; i < ops.count; i++) {
-		if (is_left_out(model, &ops.ops[i]))
-			continue;
-		next = add_exchanges(&issuer, model, next, ops.ops[i].layer, rows, scale,
-				     kernels_s);
-		add_op(&issuer, &ops.ops[i], scale, kernels_s);
-	}
-	double outputs = network->layers[network->layer_count - 1].output_count;
-	add_copy(&issuer, CALL_MEMCPY_D2H,
-		 (double)rows * (spec->one_token ? TOKEN_NUMBER_B : 4 * outputs));
-	/* the fitted host time of an engine's iteration contains the launch of its graph */
-	issuer.items.items[issuer.graph_item].call.nodes = 0;
-	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
-	*thread = (struct call_thread){"server", issuer.items.items, issuer.items.count};
-	struct program *program = ARENA_NEW(arena, struct program);
-	*program = (struct program){.threads = thread,
-				    .thread_count = 1,
-				    .stream_count = 1,
-				    .event_count = 1, /* of the calls around launches */
-				    .images_count = (double)rows};
-	return program;
-}
+/* ---- iterations ---- */
 
 void serving_model_overhead_set(struct serving_model *model, const struct overhead *tables[2])
 {
@@ -531,12 +504,13 @@ static double overhead_at(const struct overhead *table, double x)
 static struct iteration part_of(const struct iteration *all, double spread)
 {
 	struct iteration part = *all;
+	double decode = fmin(spread, fmax(1, part.decode_rows)); /* a request is in one part */
 	part.rows = ceil(part.rows / spread);
 	part.sequences = ceil(part.sequences / spread);
-	part.decode_rows /= spread;
+	part.decode_rows /= decode;
 	part.prompt_rows /= spread;
 	for (int k = 0; k < 2; k++) {
-		part.decode_keys[k] /= spread;
+		part.decode_keys[k] /= decode;
 		part.prompt_keys[k] /= spread;
 		part.prompt_pairs[k] /= spread;
 	}
@@ -549,7 +523,8 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
 	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
 	double kernel_s = sum_of_kernels_s(model, iteration);
-	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);
+	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences) +
+			sum_of_passes_s(model, iteration->rows);
 	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
 	double ratio = model->spec.time_ratio;
 	return (struct iteration_time){ratio * kernel_s, ratio * sums_s,

@@ -17,6 +17,12 @@
  * a part of the experts. An iteration is that of the GPU with most rows. All-to-alls carry the rows
  * to their experts and back.
  *
+ * With a pipeline, the requests are as many groups as there are stages, which each pass all stages
+ * in turn, at the same time as the others. So an iteration of all requests takes the time of all
+ * layers for the rows of one group, and that of the messages between the stages. vLLM schedules the
+ * next part of a prompt before the last one is complete (v1/core/sched/scheduler.py), so prompts
+ * are spread over the stages, too.
+ *
  * Networks that generate no tokens (images, BERT) have one iteration for a batch of samples.
  *
  * The rest of an iteration is OVERHEAD: host work, launches, forwarded calls and copies that
@@ -53,8 +59,14 @@ struct serving_model_spec {
 	enum serve_type weights, kv;    /* number types of weights, and of keys and values */
 	size_t rows_max, sequences_max; /* of an iteration, on one GPU */
 	double time_ratio;              /* factor of the times of all iterations */
-	/* GPUs over which requests are spread, and whose experts exchange rows; 0: one */
+	/* GPUs over which requests are spread, and whose experts exchange rows, times the stages;
+	 * 0: one */
 	double spread;
+	/* Stages of a pipeline, each with a part of the layers. Each one works on another part of
+	 * the requests. passed_s returns the time in which the outputs of all stages but the last
+	 * one are sent to the next ones. 0: one */
+	double stages;
+	double (*passed_s)(void *ctx, double size_B);
 	/* The replica has several GPUs, and one_token is the part of one GPU; NULL: one GPU.
 	 * collective_s returns the time of a collective among them. */
 	const struct shard *shard;

@@ -9,7 +9,8 @@ static double forward_flop(const struct layer *layer)
 {
 	if (layer->op != LAYER_ATTENTION)
 		return FLOP_OF_MAC * layer->macs;
-	return FLOP_OF_MAC * 2 * layer->scores_count * (double)layer->attention.head_size;
+	return FLOP_OF_MAC * layer->scores_count *
+	       (double)(layer->attention.head_size + layer->attention.value_size);
 }
 
 double network_model_flop(const struct network *network)

@@ -288,8 +288,7 @@ static double cache_B(const struct network *network, const struct stack_params *
 	for (size_t i = 0; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
 		if (layer->op == LAYER_ATTENTION)
-			count += 2 *
-				 (double)(layer->attention.kv_heads * layer->attention.head_size);
+			count += attention_token_count(&layer->attention);
 	}
 	return count * stack->context_count * stack_element_B(stack);
 }

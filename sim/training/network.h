@@ -61,6 +61,7 @@ enum layer_op {
 	LAYER_QK_NORM,
 	LAYER_ROTARY,
 	LAYER_ATTENTION,
+	LAYER_RECURRENT, /* a state that each token updates and reads */
 	LAYER_GELU,
 	LAYER_GELU_NEW, /* written out in tanh and powers, each an op of its own */
 	LAYER_SILU,
@@ -98,12 +99,23 @@ enum { SIDES = 3 }; /* height, width, depth; the depth of images and tokens is 1
 enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 6, LAYER_PARTS_MAX = 3 };
 
 struct attention_shape {
-	size_t heads, kv_heads, head_size;
+	size_t heads, kv_heads, head_size; /* head_size: of queries and keys */
+	size_t value_size;                 /* of values */
+	/* Latent attention: numbers of a token in the cache, whose first ones are its value; 0:
+	 * keys and values of all heads. They do not depend on heads. */
+	size_t latent, latent_value;
 	size_t window; /* tokens that each token sees, itself included; 0: all */
 	bool causal;   /* a token does not see later ones */
 	bool mask;     /* a kernel adds a mask that hides padding to the scores */
 	bool dropout;  /* dropout of the attention probabilities */
 };
+
+/* Returns the numbers of a token that attention caches. */
+double attention_token_count(const struct attention_shape *shape);
+
+/* Tokens that the scan of a recurrent layer processes between reading and writing the state (Mamba
+ * 2, arXiv:2405.21060, and flash-linear-attention have chunks of 64 to 256). */
+enum { SCAN_TOKENS = 128 };
 
 struct layer {
 	const char *name;
@@ -128,6 +140,7 @@ struct layer {
 	size_t tied_to;    /* the embedding or conv whose weights the layer uses; 0: its own */
 	size_t block;      /* number of the innermost repetition that holds the layer; 0: none */
 	struct attention_shape attention; /* only for attention, rotary and qk_norm */
+	double state_count;               /* recurrent: numbers of a sequence's state */
 	double scores_count; /* attention: query-key pairs of all heads, including masked pairs */
 	/* Data that one sample keeps for the backward pass, without the scores of attention. */
 	double kept_count;  /* number of elements that backward needs */

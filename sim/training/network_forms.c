@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/training/network_forms.h"
+#include "sim/training/network_expansion.h"
 
 #include <stdarg.h>
-
-struct expansion {
-	struct network_reader *reader;
-	const struct cfg_node *node;
-	struct line_keys keys;
-	struct layer_spec spec;
-	const struct form *form;
-	size_t index; /* index of the line */
-	const size_t *inputs;
-	size_t input_count;
-	size_t last; /* the layer appended last; before the first one, the first input */
-	bool good;
-};
 
 enum key_type { KEY_SIZE, KEY_SIDES, KEY_FLAG, KEY_PAD, KEY_SHARE, KEY_TEXT, KEY_POSITIONS };
 
@@ -46,12 +33,15 @@ static const struct key_row {
 	KEY(KEY_TEXT, tied, "\"embed\""),  KEY(KEY_SIZE, groups, "32"),
 	KEY(KEY_SIZE, factor, "2"),        KEY(KEY_FLAG, instance_norm, "true"),
 	KEY(KEY_SIDES, sides, "[24, 24]"), KEY(KEY_FLAG, flat, "true"),
+	KEY(KEY_SIZE, q_rank, "1536"),     KEY(KEY_SIZE, kv_rank, "512"),
+	KEY(KEY_SIZE, rope, "64"),         KEY(KEY_SIZE, value_size, "128"),
+	KEY(KEY_SIZE, in, "12288"),        KEY(KEY_SIZE, state, "128"),
+	KEY(KEY_SIZE, weights, "10"),      KEY(KEY_FLAG, gate, "true"),
 #undef KEY
 };
 enum { KEY_COUNT = sizeof key_rows / sizeof key_rows[0] };
 
-__attribute__((format(printf, 3, 4))) static void complain(struct expansion *x, const char *key,
-							   const char *format, ...)
+void expansion_complain(struct expansion *x, const char *key, const char *format, ...)
 {
 	const struct cfg_node *child = cfg_child(x->node, key);
 	va_list args;
@@ -64,8 +54,7 @@ __attribute__((format(printf, 3, 4))) static void complain(struct expansion *x, 
 
 /* ---- layers ---- */
 
-/* Appends a layer "LINE/what". Its input is the last layer, or it has inputs of its own. */
-static void push(struct expansion *x, const char *what, struct layer layer)
+void expansion_push(struct expansion *x, const char *what, struct layer layer)
 {
 	if (!x->good)
 		return;
@@ -78,23 +67,22 @@ static void push(struct expansion *x, const char *what, struct layer layer)
 	x->last = x->reader->layers.count - 1;
 }
 
-static size_t features_of(const struct expansion *x)
+size_t expansion_features(const struct expansion *x)
 {
 	return x->reader->layers.items[x->inputs[0]].channels;
 }
 
-/* Appends a matrix product with one weight for each part. */
-static void push_linear(struct expansion *x, const char *what, size_t out, size_t part_count,
-			bool bias)
+void expansion_push_linear(struct expansion *x, const char *what, size_t out, size_t part_count,
+			   bool bias)
 {
 	struct layer layer = {.op = LAYER_LINEAR, .part_count = part_count};
 	for (size_t i = 0; i < part_count; i++)
 		layer.parts[i] = out / part_count;
 	x->spec.bias = bias;
-	push(x, what, layer);
+	expansion_push(x, what, layer);
 }
 
-static void push_activation(struct expansion *x, const char *prefix)
+void expansion_push_activation(struct expansion *x, const char *prefix)
 {
 	static const struct {
 		const char *name;
@@ -106,14 +94,14 @@ static void push_activation(struct expansion *x, const char *prefix)
 		return;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (strcmp(text, rows[i].name) == 0) {
-			push(x, arena_printf(x->reader->arena, "%s%s", prefix, text),
-			     (struct layer){.op = rows[i].op});
+			expansion_push(x, arena_printf(x->reader->arena, "%s%s", prefix, text),
+				       (struct layer){.op = rows[i].op});
 			return;
 		}
-	complain(x, "activation",
-		 "activation is '%s' (write \"gelu\", \"gelu_new\", \"silu\", \"tanh\", "
-		 "\"sigmoid\" or \"relu\")",
-		 text);
+	expansion_complain(x, "activation",
+			   "activation is '%s' (write \"gelu\", \"gelu_new\", \"silu\", \"tanh\", "
+			   "\"sigmoid\" or \"relu\")",
+			   text);
 }
 
 /* Returns the earlier layer with that op whose weights the line shares; 0 after an error. */
@@ -127,9 +115,10 @@ static size_t tied_layer(struct expansion *x, enum layer_op op)
 			if (strcmp(reader->layers.items[i].name, reader->lines[line].name) == 0 &&
 			    reader->layers.items[i].op == op)
 				return i;
-	complain(x, "tied",
-		 "tied '%s' is not an earlier %s (write the name of a layer with op = \"%s\")",
-		 x->keys.tied, kind, kind);
+	expansion_complain(
+		x, "tied",
+		"tied '%s' is not an earlier %s (write the name of a layer with op = \"%s\")",
+		x->keys.tied, kind, kind);
 	return 0;
 }
 
@@ -141,71 +130,75 @@ static void plain(struct expansion *x)
 	memcpy(layer.inputs, x->inputs, x->input_count * sizeof *x->inputs);
 	if (x->keys.tied != NULL)
 		layer.tied_to = tied_layer(x, LAYER_CONV);
-	push(x, "", layer);
+	expansion_push(x, "", layer);
 	if (x->keys.batch_norm)
-		push(x, "batch_norm", (struct layer){.op = LAYER_BATCH_NORM});
+		expansion_push(x, "batch_norm", (struct layer){.op = LAYER_BATCH_NORM});
 	if (x->keys.instance_norm)
-		push(x, "instance_norm", (struct layer){.op = LAYER_INSTANCE_NORM});
+		expansion_push(x, "instance_norm", (struct layer){.op = LAYER_INSTANCE_NORM});
 	if (x->keys.bias)
-		push(x, "bias", (struct layer){.op = LAYER_BIAS, .tied_to = layer.tied_to});
+		expansion_push(x, "bias",
+			       (struct layer){.op = LAYER_BIAS, .tied_to = layer.tied_to});
 	if (x->keys.relu)
-		push(x, "relu", (struct layer){.op = LAYER_RELU});
-	push_activation(x, "");
+		expansion_push(x, "relu", (struct layer){.op = LAYER_RELU});
+	expansion_push_activation(x, "");
 }
 
 /* Appends a fully connected layer with biases. */
 static void push_fc(struct expansion *x, const char *what, size_t out)
 {
 	x->keys.out = out;
-	push(x, what, (struct layer){.op = LAYER_FC});
-	push(x, arena_printf(x->reader->arena, "%s_bias", what), (struct layer){.op = LAYER_BIAS});
+	expansion_push(x, what, (struct layer){.op = LAYER_FC});
+	expansion_push(x, arena_printf(x->reader->arena, "%s_bias", what),
+		       (struct layer){.op = LAYER_BIAS});
 }
 
 /* Scales the channels by numbers that two fully connected layers compute from their means (Hu et
  * al., arXiv:1709.01507). */
 static void squeeze_excite(struct expansion *x)
 {
-	size_t input = x->inputs[0], channels = features_of(x);
+	size_t input = x->inputs[0], channels = expansion_features(x);
 	x->spec.global = true;
-	push(x, "pool", (struct layer){.op = LAYER_AVG_POOL});
+	expansion_push(x, "pool", (struct layer){.op = LAYER_AVG_POOL});
 	push_fc(x, "squeeze", x->keys.hidden);
-	push_activation(x, "");
+	expansion_push_activation(x, "");
 	push_fc(x, "excite", channels);
-	push(x, "sigmoid", (struct layer){.op = LAYER_SIGMOID});
-	push(x, "",
-	     (struct layer){.op = LAYER_SCALE, .input_count = 2, .inputs = {input, x->last}});
+	expansion_push(x, "sigmoid", (struct layer){.op = LAYER_SIGMOID});
+	expansion_push(
+		x, "",
+		(struct layer){.op = LAYER_SCALE, .input_count = 2, .inputs = {input, x->last}});
 }
 
 static void embedding(struct expansion *x)
 {
 	size_t sequence = x->reader->network->sequence;
 	if (sequence == 0 || x->inputs[0] != 0) {
-		complain(x, "op",
-			 "an embedding takes tokens (write sequence = 1024 and vocabulary = 50257 "
-			 "in the network, and from = \"input\")");
+		expansion_complain(
+			x, "op",
+			"an embedding takes tokens (write sequence = 1024 and vocabulary = 50257 "
+			"in the network, and from = \"input\")");
 		return;
 	}
 	x->spec.rows = x->reader->network->vocabulary;
-	push(x, "", (struct layer){.op = LAYER_EMBEDDING});
+	expansion_push(x, "", (struct layer){.op = LAYER_EMBEDDING});
 	x->spec.rows = x->keys.own_positions ? sequence : x->keys.positions;
 	if (x->spec.rows > 0 && x->spec.rows < sequence)
-		complain(x, "positions",
-			 "it has %zu positions, but the sequences have %zu tokens "
-			 "(write a shorter sequence, or more positions)",
-			 x->spec.rows, sequence);
+		expansion_complain(x, "positions",
+				   "it has %zu positions, but the sequences have %zu tokens "
+				   "(write a shorter sequence, or more positions)",
+				   x->spec.rows, sequence);
 	if (x->spec.rows > 0)
-		push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
+		expansion_push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
 	x->spec.rows = x->keys.segments;
 	if (x->spec.rows > 0)
-		push(x, "segments", (struct layer){.op = LAYER_POSITIONS});
+		expansion_push(x, "segments", (struct layer){.op = LAYER_POSITIONS});
 }
 
 static void class_token(struct expansion *x)
 {
-	push(x, "", (struct layer){.op = LAYER_CLASS_TOKEN});
+	expansion_push(x, "", (struct layer){.op = LAYER_CLASS_TOKEN});
 	if (x->good && x->keys.own_positions) {
 		x->spec.rows = x->reader->layers.items[x->last].height;
-		push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
+		expansion_push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
 	}
 }
 
@@ -214,172 +207,46 @@ static void select_tokens(struct expansion *x)
 	const struct layer *input = &x->reader->layers.items[x->inputs[0]];
 	size_t all = input->height * input->width;
 	if ((x->keys.tokens > 0) == (x->keys.share > 0)) {
-		complain(x, "op",
-			 "select needs tokens or share (write tokens = 1 or share = 0.15)");
+		expansion_complain(
+			x, "op", "select needs tokens or share (write tokens = 1 or share = 0.15)");
 		return;
 	}
 	x->spec.rows = x->keys.tokens ? x->keys.tokens : (size_t)ceil(x->keys.share * (double)all);
 	if (x->spec.rows > all)
-		complain(x, "tokens", "it selects %zu of only %zu tokens (write a smaller number)",
-			 x->spec.rows, all);
-	push(x, "", (struct layer){.op = LAYER_SELECT});
+		expansion_complain(x, "tokens",
+				   "it selects %zu of only %zu tokens (write a smaller number)",
+				   x->spec.rows, all);
+	expansion_push(x, "", (struct layer){.op = LAYER_SELECT});
 }
 
 static void linear(struct expansion *x)
 {
 	struct layer layer = {.op = LAYER_LINEAR, .part_count = 1, .parts = {x->keys.out}};
 	if ((x->keys.out > 0) == (x->keys.tied != NULL)) {
-		complain(x, "op", "linear needs out or tied (write out = 768 or tied = \"embed\")");
+		expansion_complain(
+			x, "op", "linear needs out or tied (write out = 768 or tied = \"embed\")");
 		return;
 	}
 	if (x->keys.tied != NULL) {
 		layer.tied_to = tied_layer(x, LAYER_EMBEDDING);
 		layer.parts[0] = x->reader->network->vocabulary;
-		if (x->good && x->reader->layers.items[layer.tied_to].channels != features_of(x))
-			complain(x, "tied",
-				 "it takes %zu features, but the embedding has %zu "
-				 "(make them the same)",
-				 features_of(x), x->reader->layers.items[layer.tied_to].channels);
+		if (x->good &&
+		    x->reader->layers.items[layer.tied_to].channels != expansion_features(x))
+			expansion_complain(x, "tied",
+					   "it takes %zu features, but the embedding has %zu "
+					   "(make them the same)",
+					   expansion_features(x),
+					   x->reader->layers.items[layer.tied_to].channels);
 	}
 	x->spec.bias = x->keys.bias;
-	push(x, "", layer);
-	push_activation(x, "");
+	expansion_push(x, "", layer);
+	expansion_push_activation(x, "");
 }
 
 static void layer_norm(struct expansion *x)
 {
 	x->spec.bias = cfg_child(x->node, "bias") == NULL || x->keys.bias;
-	push(x, "", (struct layer){.op = LAYER_LAYER_NORM});
-}
-
-/* Returns the heads that the line describes. Without kv_heads there are as many as heads.
- * Without head_size a head is an equal part of the features. */
-static struct attention_shape heads_of(struct expansion *x)
-{
-	const struct line_keys *keys = &x->keys;
-	struct attention_shape shape = {.heads = keys->heads,
-					.kv_heads = keys->kv_heads ? keys->kv_heads : keys->heads,
-					.head_size = keys->head_size,
-					.window = keys->window,
-					.causal = keys->causal,
-					.mask = keys->mask,
-					.dropout = keys->dropout};
-	size_t features = features_of(x);
-	if (shape.head_size == 0 && features % shape.heads != 0)
-		complain(x, "heads",
-			 "heads is %zu, which does not divide the %zu features (write "
-			 "another number, or head_size = 64)",
-			 shape.heads, features);
-	if (shape.heads % shape.kv_heads != 0)
-		complain(x, "kv_heads",
-			 "kv_heads is %zu, but must be a divisor of heads, which is %zu",
-			 shape.kv_heads, shape.heads);
-	if (shape.window > 0 && !shape.causal)
-		complain(x, "window", "a window needs causal attention (write causal = true)");
-	if (shape.head_size == 0)
-		shape.head_size = features / shape.heads;
-	return shape;
-}
-
-/* Adds a low-rank adapter beside the product that was appended last (LoRA, Hu et al.,
- * arXiv:2106.09685). */
-static void adapt(struct expansion *x, const char *what, size_t input)
-{
-	struct arena *arena = x->reader->arena;
-	size_t product = x->last;
-	if (!x->good || x->keys.lora == 0)
-		return;
-	size_t out = x->reader->layers.items[product].channels;
-	x->spec.adapter = true;
-	x->last = input;
-	push_linear(x, arena_printf(arena, "%s_down", what), x->keys.lora, 1, false);
-	push_linear(x, arena_printf(arena, "%s_up", what), out, 1, false);
-	push(x, arena_printf(arena, "%s_add", what),
-	     (struct layer){.op = LAYER_ADD, .input_count = 2, .inputs = {product, x->last}});
-	x->spec.adapter = false;
-}
-
-static void attention(struct expansion *x)
-{
-	struct attention_shape shape = heads_of(x);
-	size_t q = shape.heads * shape.head_size, kv = shape.kv_heads * shape.head_size;
-	struct layer qkv = {.op = LAYER_LINEAR, .part_count = 1, .parts = {q + 2 * kv}};
-	if (x->keys.separate) {
-		qkv.part_count = 3;
-		qkv.parts[0] = q;
-		qkv.parts[1] = qkv.parts[2] = kv;
-	}
-	x->spec.bias = x->keys.bias || x->keys.qkv_bias;
-	push(x, "qkv", qkv);
-	adapt(x, "qkv", x->inputs[0]);
-	if (x->keys.qk_norm)
-		push(x, "qk_norm", (struct layer){.op = LAYER_QK_NORM, .attention = shape});
-	if (x->keys.rotary)
-		push(x, "rotary", (struct layer){.op = LAYER_ROTARY, .attention = shape});
-	x->spec.rows = x->keys.sinks ? shape.heads : 0;
-	push(x, "core", (struct layer){.op = LAYER_ATTENTION, .attention = shape});
-	size_t core = x->last;
-	push_linear(x, "out", features_of(x), 1, x->keys.bias);
-	adapt(x, "out", core);
-}
-
-static void mlp(struct expansion *x)
-{
-	push_linear(x, "up", x->keys.hidden, 1, x->keys.bias);
-	push_activation(x, "");
-	push_linear(x, "down", features_of(x), 1, x->keys.bias);
-}
-
-static void push_gated(struct expansion *x, const char *prefix, size_t hidden, bool bias)
-{
-	struct arena *arena = x->reader->arena;
-	push_linear(x, arena_printf(arena, "%sgate_up", prefix), 2 * hidden, 2, bias);
-	push(x, arena_printf(arena, "%sgate", prefix), (struct layer){.op = LAYER_GATE});
-	push_linear(x, arena_printf(arena, "%sdown", prefix), features_of(x), 1, bias);
-}
-
-static void gated_mlp(struct expansion *x)
-{
-	push_gated(x, "", x->keys.hidden, x->keys.bias);
-}
-
-static void experts(struct expansion *x)
-{
-	size_t count = x->keys.experts, top = x->keys.top, route, combined;
-	struct layer layer = {.expert_top = top, .experts = count};
-	struct layer product = {.op = LAYER_LINEAR, .part_count = 1, .experts = count};
-	if (top > count) {
-		complain(x, "top",
-			 "top is %zu, but there are only %zu experts (write a smaller "
-			 "number)",
-			 top, count);
-		return;
-	}
-	push_linear(x, "router", count, 1, x->keys.bias);
-	layer.op = LAYER_ROUTE;
-	push(x, "route", layer);
-	route = x->last;
-	layer.op = LAYER_DISPATCH;
-	layer.input_count = 2;
-	layer.inputs[0] = x->inputs[0];
-	layer.inputs[1] = route;
-	push(x, "dispatch", layer);
-	x->spec.bias = x->keys.bias;
-	product.parts[0] = 2 * x->keys.hidden;
-	push(x, "gate_up", product);
-	push(x, "gate", (struct layer){.op = LAYER_GATE});
-	product.parts[0] = features_of(x);
-	push(x, "down", product);
-	layer.op = LAYER_COMBINE;
-	layer.inputs[0] = x->last;
-	push(x, "combine", layer);
-	if (x->keys.shared == 0)
-		return;
-	combined = x->last;
-	x->last = x->inputs[0];
-	push_gated(x, "shared_", x->keys.shared, x->keys.bias);
-	push(x, "add",
-	     (struct layer){.op = LAYER_ADD, .input_count = 2, .inputs = {combined, x->last}});
+	expansion_push(x, "", (struct layer){.op = LAYER_LAYER_NORM});
 }
 
 /* ---- keys ---- */
@@ -415,13 +282,18 @@ static const struct form forms[] = {
 	{"linear", linear, LAYER_LINEAR, KEYS("out", "tied", "bias", "activation")},
 	{"layer_norm", layer_norm, LAYER_LAYER_NORM, KEYS("bias")},
 	{"rms_norm", plain, LAYER_RMS_NORM, KEYS(NULL)},
-	{"attention", attention, LAYER_ATTENTION, NEEDS("heads"),
+	{"attention", form_attention, LAYER_ATTENTION, NEEDS("heads"),
 	 KEYS("kv_heads", "head_size", "window", "causal", "mask", "bias", "qkv_bias", "separate",
-	      "rotary", "qk_norm", "sinks", "dropout", "lora")},
-	{"mlp", mlp, LAYER_LINEAR, NEEDS("hidden"), KEYS("bias", "activation")},
-	{"gated_mlp", gated_mlp, LAYER_GATE, NEEDS("hidden"), KEYS("bias")},
-	{"experts", experts, LAYER_COMBINE, NEEDS("experts", "top", "hidden"),
-	 KEYS("bias", "shared")},
+	      "rotary", "qk_norm", "sinks", "dropout", "lora", "gate")},
+	{"latent_attention", form_latent_attention, LAYER_ATTENTION,
+	 NEEDS("heads", "head_size", "kv_rank"),
+	 KEYS("q_rank", "rope", "value_size", "causal", "window")},
+	{"recurrent", form_recurrent, LAYER_RECURRENT, NEEDS("in", "hidden", "state"),
+	 KEYS("weights", "bias")},
+	{"mlp", form_mlp, LAYER_LINEAR, NEEDS("hidden"), KEYS("bias", "activation")},
+	{"gated_mlp", form_gated_mlp, LAYER_GATE, NEEDS("hidden"), KEYS("bias")},
+	{"experts", form_experts, LAYER_COMBINE, NEEDS("experts", "top", "hidden"),
+	 KEYS("bias", "shared", "activation")},
 	{"cross_entropy", plain, LAYER_CROSS_ENTROPY, KEYS(NULL)},
 	{"losses", plain, LAYER_LOSSES, .joins = true},
 };
@@ -473,8 +345,8 @@ static void read_key(struct expansion *x, const struct key_row *row, const struc
 	case KEY_PAD:
 		x->keys.pad = text != NULL && strcmp(text, "same") == 0;
 		if (!x->keys.pad && (text == NULL || strcmp(text, "valid") != 0))
-			complain(x, "pad", "pad is '%s' (write \"same\" or \"valid\")",
-				 text ? text : "not a string");
+			expansion_complain(x, "pad", "pad is '%s' (write \"same\" or \"valid\")",
+					   text ? text : "not a string");
 		return;
 	case KEY_FLAG:
 		x->good &= read_flag(x->reader, x->node, row->name, x->spec.name, field);
@@ -487,14 +359,15 @@ static void read_key(struct expansion *x, const struct key_row *row, const struc
 		return;
 	case KEY_SHARE:
 		if (!cfg_number(child, field) || x->keys.share <= 0 || x->keys.share > 1)
-			complain(x, row->name, "%s must be above 0 and at most 1 (write %s)",
-				 row->name, row->example);
+			expansion_complain(x, row->name,
+					   "%s must be above 0 and at most 1 (write %s)", row->name,
+					   row->example);
 		return;
 	case KEY_TEXT:
 		*(const char **)field = text;
 		if (text == NULL)
-			complain(x, row->name, "%s is not a text (write %s = %s)", row->name,
-				 row->name, row->example);
+			expansion_complain(x, row->name, "%s is not a text (write %s = %s)",
+					   row->name, row->name, row->example);
 		return;
 	}
 }
@@ -509,12 +382,13 @@ static void read_keys(struct expansion *x)
 		bool required = is_among(form->required, FORM_REQUIRED_MAX, row->name);
 		known[3 + i] = row->name;
 		if (child != NULL && !required && !is_among(form->keys, FORM_KEYS_MAX, row->name))
-			complain(x, row->name, "%s has no %s (leave it out)", form->op, row->name);
+			expansion_complain(x, row->name, "%s has no %s (leave it out)", form->op,
+					   row->name);
 		else if (child != NULL)
 			read_key(x, row, child);
 		else if (required)
-			complain(x, "op", "%s needs %s (write %s = %s)", form->op, row->name,
-				 row->name, row->example);
+			expansion_complain(x, "op", "%s needs %s (write %s = %s)", form->op,
+					   row->name, row->name, row->example);
 	}
 	cfg_only(x->reader->diag, x->node, known, sizeof known / sizeof known[0]);
 }
@@ -525,8 +399,9 @@ static void check_norm(struct expansion *x)
 	const struct cfg_node *bias = cfg_child(x->node, "bias");
 	const struct cfg_node *scale = cfg_child(x->node, "scale");
 	if (x->good && x->keys.batch_norm && x->keys.instance_norm)
-		complain(x, "instance_norm",
-			 "a layer has batch_norm or instance_norm, not both (leave one out)");
+		expansion_complain(
+			x, "instance_norm",
+			"a layer has batch_norm or instance_norm, not both (leave one out)");
 	if (x->good && (x->keys.batch_norm || x->keys.instance_norm) && x->keys.bias)
 		x->good = diag_error(
 			x->reader->diag, cfg_origin(bias),

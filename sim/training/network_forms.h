@@ -26,7 +26,12 @@
  *   { op = "layer_norm"; bias = false; }  { op = "rms_norm"; }
  *   { op = "attention"; heads = 32; kv_heads = 8; head_size = 128; causal = true; window = 128;
  *     mask = true; bias = true; separate = true; rotary = true; qk_norm = true; sinks = true;
- *     dropout = true; lora = 16; }                               with adapters of that rank (LoRA)
+ *     dropout = true; lora = 16;                                 with adapters of that rank (LoRA)
+ *     gate = true; }                                             queries bring factors of the
+ * output { op = "latent_attention"; heads = 128; head_size = 192; kv_rank = 512; q_rank = 1536;
+ *     rope = 64; value_size = 128; causal = true; }              head_size includes rope
+ *   { op = "recurrent"; in = 12352; hidden = 4096; state = 128; weights = 10; bias = true; }
+ *                              numbers of the state, and further weights, of each hidden feature
  *   { op = "mlp"; hidden = 3072; bias = true; activation = "gelu"; }
  *   { op = "gated_mlp"; hidden = 14336; bias = true; }
  *   { op = "experts"; experts = 8; top = 2; hidden = 14336; bias = true; shared = 2048; }
@@ -39,7 +44,7 @@
 
 #include "sim/training/network_reader.h"
 
-enum { FORM_REQUIRED_MAX = 3, FORM_KEYS_MAX = 13 };
+enum { FORM_REQUIRED_MAX = 3, FORM_KEYS_MAX = 14 };
 
 struct expansion; /* one line while it becomes layers */
 struct form {

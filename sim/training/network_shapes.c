@@ -15,6 +15,12 @@ double tokens_of(const struct layer *layer)
 	return (double)layer->height * (double)layer->width * (double)layer->depth;
 }
 
+double attention_token_count(const struct attention_shape *shape)
+{
+	return (double)(shape->latent ? shape->latent
+				      : shape->kv_heads * (shape->head_size + shape->value_size));
+}
+
 /* ---- shapes ---- */
 
 static void layer_add_tensor(struct layer *layer, double elements_count)
@@ -54,10 +60,12 @@ static void derive_attention(const struct layer_spec *spec, struct layer *layer,
 {
 	const struct attention_shape *shape = &layer->attention;
 	double tokens = tokens_of(layer);
-	layer->channels = shape->heads * shape->head_size;
+	double value = (double)shape->value_size;
+	layer->channels = shape->heads * shape->value_size;
 	layer->scores_count = (double)shape->heads * tokens * tokens;
 	/* products for the scores, and products of scores and values */
-	*macs_per_output = 2 * pairs_of(shape, tokens) / tokens;
+	*macs_per_output =
+		pairs_of(shape, tokens) / tokens * ((double)shape->head_size + value) / value;
 	if (spec->rows > 0)
 		layer_add_tensor(layer, (double)spec->rows);
 }
@@ -81,11 +89,26 @@ static bool derive_gate(struct diag *diag, const struct layer_spec *spec, struct
 	return true;
 }
 
+/* An RMS norm may take the first features of its input only. */
 static void derive_norm(const struct layer_spec *spec, struct layer *layer)
 {
+	if (layer->op == LAYER_RMS_NORM && spec->rows > 0)
+		layer->channels = spec->rows;
 	layer_add_tensor(layer, (double)layer->channels);
 	if (layer->op == LAYER_LAYER_NORM && spec->bias)
 		layer_add_tensor(layer, (double)layer->channels);
+}
+
+/* Each token multiplies the further weights once, and the state twice: to update and to read it. */
+static void derive_recurrent(const struct layer_spec *spec, struct layer *layer,
+			     double *macs_per_output)
+{
+	const struct line_keys *keys = spec->keys;
+	layer->channels = keys->hidden;
+	layer->state_count = (double)keys->hidden * (double)keys->state;
+	*macs_per_output = (double)keys->weights + 2 * (double)keys->state;
+	if (keys->weights > 0)
+		layer_add_tensor(layer, (double)keys->hidden * (double)keys->weights);
 }
 
 /* Does the work of derive_op (network_shapes.c) for the ops from LAYER_EMBEDDING on. Returns
@@ -124,6 +147,9 @@ static bool tokens_derive(struct diag *diag, const struct layer_spec *spec,
 		return true;
 	case LAYER_ATTENTION:
 		derive_attention(spec, layer, macs_per_output);
+		return true;
+	case LAYER_RECURRENT:
+		derive_recurrent(spec, layer, macs_per_output);
 		return true;
 	case LAYER_GATE:
 		return derive_gate(diag, spec, layer);
@@ -271,6 +297,7 @@ static const struct layer_kind kinds[LAYER_OP_COUNT] = {
 	[LAYER_QK_NORM] = {.name = "qk_norm", NEEDS_INPUT | KEEPS_SPLIT},
 	[LAYER_ROTARY] = {.name = "rotary", KEEPS_SPLIT},
 	[LAYER_ATTENTION] = {.name = "attention", NEEDS_INPUT | KEEPS_SPLIT},
+	[LAYER_RECURRENT] = {.name = "recurrent", NEEDS_INPUT | KEEPS_SPLIT},
 	[LAYER_GELU] = {.name = "gelu", NEEDS_INPUT | POINTWISE | KEEPS_SPLIT},
 	[LAYER_GELU_NEW] = {.name = "gelu_new", NEEDS_INPUT | KEEPS_SPLIT},
 	[LAYER_SILU] = {.name = "silu", NEEDS_INPUT | POINTWISE | KEEPS_SPLIT},

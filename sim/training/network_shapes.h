@@ -27,8 +27,9 @@ struct line_keys {
 	size_t groups, factor;
 	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
 	size_t positions, segments, lora;
+	size_t q_rank, kv_rank, rope, value_size, in, state, weights;
 	bool own_positions; /* `positions` is the number of tokens */
-	bool bias, qkv_bias, causal, mask, separate, rotary, qk_norm, sinks, dropout;
+	bool bias, qkv_bias, causal, mask, separate, rotary, qk_norm, sinks, gate, dropout;
 	double share;
 	const char *activation, *tied;
 };
@@ -39,7 +40,8 @@ struct layer_spec {
 	enum layer_op op;
 	const struct line_keys *keys; /* of the line that it is made from */
 	bool global;                  /* the pool is as large as its input */
-	size_t rows;  /* rows of an embedding's matrix, or number of tokens to select */
+	size_t rows;  /* rows of an embedding's matrix, number of tokens to select, or the features
+			 that an RMS norm takes; 0: all */
 	bool adapter; /* its tensors are trained in a frozen network */
 	bool bias;    /* a linear layer or a layer norm has one */
 };

@@ -89,6 +89,7 @@ static bool is_wide(const struct builder *b, const struct layer *layer)
 	case LAYER_FC:
 	case LAYER_LINEAR:
 	case LAYER_ATTENTION:
+	case LAYER_RECURRENT:
 	case LAYER_ROUTE:
 		return false;
 	default:

@@ -96,4 +96,6 @@ enum number_type tokens_product_type(const struct builder *b);
 /* ---- ops_linear.c ---- */
 
 uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input);
+/* Adds the scan of a recurrent layer, with that many times the work of forward. */
+uint32_t recurrent_scan(struct builder *b, const char *what, double times, uint32_t input);
 void linear_backward(struct builder *b);

@@ -164,3 +164,16 @@ void linear_backward(struct builder *b)
 	}
 	builder_complete(b, last);
 }
+
+uint32_t recurrent_scan(struct builder *b, const char *what, double times, uint32_t input)
+{
+	const struct layer *layer = builder_layer(b);
+	double states = ceil(tokens_of(layer) / SCAN_TOKENS) * layer->state_count;
+	double size_B = builder_inputs_B(b, layer) + builder_output_B(b, b->layer) +
+			builder_B(b, 2 * states);
+	double flop = 2 * times * layer->macs * b->batch;
+	uint32_t op = builder_library(b, what, flop, times * size_B, input);
+	b->ops.items[op].work.form = KERNEL_ATTENTION;
+	b->ops.items[op].work.type = tokens_product_type(b);
+	return op;
+}

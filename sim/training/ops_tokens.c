@@ -227,6 +227,7 @@ static struct kernel_attention block_attention(const struct builder *b, const st
 					 .heads = (double)shape->heads,
 					 .kv_heads = (double)shape->kv_heads,
 					 .head_size = w->size,
+					 .value_size = (double)shape->value_size,
 					 .window = (double)shape->window,
 					 .element_B = b->element_B,
 					 .causal = shape->causal};
@@ -468,6 +469,8 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 		return add_chain(b, &rotary, queries_and_keys(layer), 2, input, NULL);
 	case LAYER_ATTENTION:
 		return attention_forward(b, layer, input);
+	case LAYER_RECURRENT:
+		return recurrent_scan(b, "", 1, input);
 	case LAYER_GELU_NEW:
 		return gelu_new_op(b, layer, input);
 	case LAYER_GATE:
@@ -575,9 +578,12 @@ void tokens_backward(struct builder *b)
 		norm_backward(b, queries_and_keys(layer), 2);
 		return;
 	case LAYER_ATTENTION:
-		gradient = attention_backward(b, layer, gradient);
+	case LAYER_RECURRENT:
+		gradient = layer->op == LAYER_RECURRENT ? recurrent_scan(b, ".grad", 2, gradient)
+							: attention_backward(b, layer, gradient);
 		builder_complete(b, gradient);
-		builder_receive(b, layer->inputs[0], gradient);
+		for (size_t i = 0; i < layer->input_count; i++)
+			builder_receive(b, layer->inputs[i], gradient);
 		return;
 	case LAYER_COMBINE:
 		combine_backward(b);

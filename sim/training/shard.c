@@ -27,6 +27,13 @@ struct sharder {
 
 /* ---- which layers are split ---- */
 
+/* Returns true if each GPU of the tensor group has a part of every expert, as in model servers. */
+static bool splits_experts(const struct sharder *s)
+{
+	const struct shard_params *params = s->params;
+	return params->tensor_key && params->tensor_count > 1 && params->expert_count == 1;
+}
+
 /* Returns true if features of the layer may be split: they go through layers that keep the split
  * into matrix products, or into the loss. */
 static bool may_split(const struct sharder *s, size_t index)
@@ -38,7 +45,8 @@ static bool may_split(const struct sharder *s, size_t index)
 			if (layer->inputs[k] != index)
 				continue;
 			used = true;
-			bool product = layer->op == LAYER_LINEAR && layer->experts == 0 &&
+			bool product = layer->op == LAYER_LINEAR &&
+				       (layer->experts == 0 || splits_experts(s)) &&
 				       s->from->layers[index].op != LAYER_LINEAR;
 			if (!product && layer->op != LAYER_CROSS_ENTROPY &&
 			    !(layer_has(layer->op, KEEPS_SPLIT) && may_split(s, i)))
@@ -54,7 +62,7 @@ static enum split split_of(const struct sharder *s, size_t index)
 	enum split input = s->splits[layer->inputs[0]];
 	switch (layer->op) {
 	case LAYER_DISPATCH:
-		return SPLIT_EXPERTS;
+		return splits_experts(s) ? SPLIT_NONE : SPLIT_EXPERTS;
 	case LAYER_COMBINE:
 	case LAYER_INPUT:
 		return SPLIT_NONE;
@@ -130,6 +138,7 @@ static void split_features(struct sharder *s, struct layer *layer)
 	layer->output_count /= (double)by;
 	layer->macs /= (double)by;
 	layer->scores_count /= (double)by;
+	layer->state_count /= (double)by;
 	if (layer->op != LAYER_LINEAR)
 		layer->input_count_total /= (double)by;
 }
@@ -250,6 +259,17 @@ static void leave_split(struct sharder *s, size_t index)
 		->beside = overlaps;
 }
 
+/* Returns true if the all-reduce behind the experts also adds up these parts: those of experts,
+ * before the rows of a token are combined, and those of a shared expert (vLLM, SharedFusedMoE). */
+static bool is_summed_later(const struct sharder *s, size_t index)
+{
+	const struct layer *layers = s->from->layers, *next = &layers[index + 1];
+	bool last = index + 1 == s->from->layer_count;
+	return layers[index].experts > 0 ||
+	       (!last && splits_experts(s) && next->op == LAYER_ADD &&
+		layers[next->inputs[0]].op == LAYER_COMBINE && next->inputs[1] == index);
+}
+
 static void tensor_exchanges(struct sharder *s, size_t index)
 {
 	const struct layer *layer = &s->from->layers[index];
@@ -260,7 +280,8 @@ static void tensor_exchanges(struct sharder *s, size_t index)
 				 (double)s->params->context_count);
 	else if (own == SPLIT_FEATURES && input != SPLIT_FEATURES)
 		enter_split(s, index);
-	else if (own == SPLIT_ROWS)
+	else if (own == SPLIT_ROWS ? !is_summed_later(s, index)
+				   : layer->op == LAYER_COMBINE && input == SPLIT_ROWS)
 		leave_split(s, index);
 }
 
@@ -269,8 +290,7 @@ static void context_exchanges(struct sharder *s, size_t index)
 	const struct layer *layer = &s->layers[index];
 	double tokens =
 		(double)s->from->layers[index].height * (double)s->from->layers[index].width;
-	double count =
-		2 * tokens * (double)(layer->attention.kv_heads * layer->attention.head_size);
+	double count = tokens * attention_token_count(&layer->attention);
 	if (layer->op != LAYER_ATTENTION)
 		return;
 	exchange(s, index, PASS_FORWARD, true, SHARD_CONTEXT, COLLECTIVE_ALL_GATHER, count);
@@ -299,13 +319,15 @@ static void check(struct sharder *s)
 	if (s->params->sequence)
 		divides(s, s->from->sequence / cp, "tokens of a GPU", "tp", tp);
 	for (size_t i = 0; i < s->from->layer_count; i++)
-		if (s->from->layers[i].experts > 0 && tp > 1 && !s->params->sequence)
-			fails(s, s->params->tensor_key
-					 ? "experts are not split by tensors (write case.tensor=1, "
-					   "and case.expert for several GPUs)"
-					 : "a network of experts with tp above 1 needs sequence "
-					   "parallelism "
-					   "(write plan.sequence_parallel=true)");
+		if (s->from->layers[i].experts > 0 && tp > 1 && !s->params->sequence &&
+		    !splits_experts(s))
+			fails(s,
+			      s->params->tensor_key
+				      ? "experts are either split or spread (write case.tensor=1 "
+					"or case.expert=1)"
+				      : "a network of experts with tp above 1 needs sequence "
+					"parallelism "
+					"(write plan.sequence_parallel=true)");
 }
 
 /* A network without tokens is not split. */

@@ -54,6 +54,35 @@ verdict two_gpus_halve_the_time_of_kernels $?
 	[ "$(field "$(serve --topology dgx-h100 --model llama3-70b --set case.tensor=2)" verdict)" = ok ]
 verdict a_network_that_is_too_large_for_one_gpu_runs_on_two $?
 
+# A pipeline of two stages: a single request passes all layers as on one GPU. Between the stages, 4,096 features
+# and as many of the residual travel, 2 B each. Stages of two GPUs send a half each, and gather both.
+two_stages=$(serve --topology dgx-h100 --model llama3-8b --set case.pipeline=2)
+four=$(serve --topology dgx-h100 --model llama3-8b --set case.pipeline=2 --set case.tensor=2)
+awk -v one="$(field "$one" kernel_s)" -v two="$(field "$two" kernel_s)" -v stages="$(field "$two_stages" kernel_s)" \
+	-v four="$(field "$four" kernel_s)" -v sum="$sum" -v gather="$gather" -v pass="$(collective broadcast 16384)" \
+	-v half="$(collective broadcast 8192)" -v join="$(collective all_gather 16384)" \
+	-v passed="$(field "$two_stages" tensor_exposed_s)" -v all="$(field "$four" tensor_exposed_s)" '
+function near(a, b) { return a > 0.98 * b && a < 1.02 * b }
+BEGIN {
+	expected = 100 * (65 * sum + gather + half + join)
+	printf "  kernels %s and %s s, messages %s s for %s s, all %s s for %s s\n", stages, four, passed, 100 * pass, all, expected
+	exit !(near(stages, one) && near(four, two) && pass > 0 && near(passed, 100 * pass) && near(all, expected)) }'
+verdict a_request_passes_all_stages_with_a_message_between_them $?
+
+# The two halves of 70.6e9 x 2 B fit two GPUs of 80 GB. A pipeline and spread experts are not combined.
+[ "$(field "$(serve --topology dgx-h100 --model llama3-70b --set case.pipeline=2)" verdict)" = ok ] &&
+	"$farwire" run --topology dgx-h100 --model qwen3-30b-a3b --serve rate=1 --set case.pipeline=2 --set case.expert=2 2>&1 |
+	grep -q 'case.pipeline needs a network that generates tokens, and experts that are not spread'
+verdict a_network_that_is_too_large_for_one_gpu_runs_in_two_stages $?
+
+# Mixtral has as many layers and features. One sum a layer is that of its experts, and 32,000 logits are gathered.
+moe=$(serve --topology dgx-h100 --model mixtral-8x7b --set case.tensor=2)
+awk -v sum="$sum" -v gather="$(collective all_gather 64000)" -v tensor="$(field "$moe" tensor_exposed_s)" 'BEGIN {
+	expected = 100 * (65 * sum + gather)
+	printf "  %s s for %s s\n", tensor, expected
+	exit !(tensor > 0.98 * expected && tensor < 1.02 * expected) }'
+verdict experts_that_are_split_are_summed_once_a_layer $?
+
 # Two remote GPUs in one server, and in two servers over a fast and a slow network.
 remote() {
 	field "$(serve --topology gpu-pool --model llama2-7b --runtime asynchronous --set case.transport=tcp \

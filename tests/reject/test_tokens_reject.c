@@ -12,7 +12,7 @@
 	"transposed_conv, fc, batch_norm, relu, squeeze_excite, upsample, "                        \
 	"pixels, regression, max_pool, avg_pool, global_pool, add, concat, "                       \
 	"lrn, dropout, softmax, embedding, class_token, select, linear, "                          \
-	"layer_norm, rms_norm, attention, mlp, gated_mlp, experts, "                               \
+	"layer_norm, rms_norm, attention, latent_attention, recurrent, mlp, gated_mlp, experts, "  \
 	"cross_entropy, losses"
 
 static const char head[] =

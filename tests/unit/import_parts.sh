@@ -22,10 +22,32 @@ printf '{"model_type":"qwen3","hidden_size":2048,"dim":1024,"num_hidden_layers":
 expect 2 'dim is 1024, but hidden_size in twice.json:1 is 2048' import model twice.json -o twice.cfg
 verdict import_parts.contradictions_within_a_part_are_refused
 
-printf '{"model_type":"deepseek_v3","kv_lora_rank":512,%s}' "$sizes" >latent.json
-expect 2 'kv_lora_rank = 512: latent attention is not modelled' import model latent.json -o latent.cfg
-! grep -q 'family is unknown' "$scratch.err" || complain 'latent attention is called an unknown family'
-verdict import_parts.latent_attention_is_the_reason_of_a_refusal
+# Latent attention: a head has the sizes with and without positions, here 128 + 64, and experts begin after a dense layer.
+printf '{"model_type":"deepseek_v3","kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"n_routed_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":512,"n_shared_experts":2,"first_k_dense_replace":1,%s}' "$sizes" >latent.json
+expect 0 'read: ' import model latent.json
+shows 'op = "latent_attention"; heads = 16; head_size = 192; kv_rank = 512; rope = 64; value_size = 128; causal = true;'
+shows 'name = "block"; repeat = 1;'
+shows 'name = "block2"; repeat = 27;'
+shows 'experts = 8; top = 2; hidden = 512; shared = 1024;'
+verdict import_parts.latent_attention_and_a_dense_layer_are_written
+
+# refused TYPE REASON: a family that no file can describe is refused with what is missing.
+refused() {
+	printf '{"model_type":"%s",%s}' "$1" "$sizes" >family.json
+	expect 2 "model_type = $1: $2" import model family.json
+}
+refused t5 "a decoder's attention to an encoder is not modelled"
+refused mllama 'attention to the tokens of images is not modelled'
+refused nemotron-nas 'its layers have different sizes'
+refused zamba2 'layers that share their weights are not modelled'
+refused rwkv7 'this recurrence is not modelled'
+refused gemma3n 'embeddings of each layer'
+refused abc 'this family is unknown'
+printf '{"model_type":"hunyuan","use_cla":true,%s}' "$sizes" >family.json
+expect 2 'use_cla = true: layers that use the keys and values of another layer are not modelled' import model family.json
+printf '{"model_type":"llama","layer_types":["full_attention","linear_attention"],%s}' "$sizes" >family.json
+expect 2 'the recurrent layers of this family are unknown' import model family.json
+verdict import_parts.families_are_refused_with_the_true_reason
 
 # Transformer Engine's pair has the tokens before and after a token, which also sees itself.
 window() { # TEXT RESULT

@@ -80,6 +80,45 @@ static void networks_have_the_published_parameters(void)
 	}
 }
 
+/* One network of each kind of architecture has the billions of parameters that its model card or
+ * checkpoint states. DeepSeek-V3 by hand, without the 58 x 256 biases of its routers:
+ *   attention   7168 (1536 + 576) + 1536 + 1536 x 128 x 192 + 512 + 512 x 128 x 256
+ *               + 128 x 128 x 7168, and two norms of 7168               187,121,664
+ *   dense       3 x 7168 x 18432                                        396,361,728
+ *   experts     256 x 7168 + 257 x 3 x 7168 x 2048                   11,320,164,352
+ *   all         61 x attention + 3 x dense + 58 x experts + 2 x 129280 x 7168 + 7168 */
+static void architectures_have_the_published_parameters(void)
+{
+	static const struct {
+		const char *sample;
+		double billions;
+	} rows[] = {
+		{"deepseek-v2-lite", 15.706},   {"kimi-linear-48b-a3b", 49.1},
+		{"qwen3-next-80b-a3b", 79.67},  {"jamba-v0.1", 51.57},
+		{"nemotron-3-nano-30b", 31.58}, {"granite-4.0-h-small", 32.2},
+		{"minimax-m1", 456.09},         {"lfm2-1.2b", 1.17},
+		{"falcon-h1-7b", 7.59},         {"mamba2-2.7b", 2.7},
+		{"falcon-mamba-7b", 7.27},      {"recurrentgemma-9b", 8.58},
+		{"gemma-3-27b", 27.009},        {"llama4-maverick", 400.7},
+		{"falcon-180b", 179.5},         {"falcon-7b", 6.92},
+		{"ernie-4.5-21b-a3b", 21.83},   {"hunyuan-a13b", 80.4},
+		{"glm-4-32b-0414", 32.57},      {"stablelm-2-12b", 12.14},
+		{"phi-3.5-moe", 41.873},        {"bloom-176b", 176.25},
+		{"deepseek-v3", 671.026404352},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct arena *arena = arena_new();
+		const struct network *network = network_of(
+			arena, arena_printf(arena, "../networks/%s.json", rows[i].sample), "");
+		double count = network ? network->parameters_count : 0;
+		if (!CHECK_NEAR(count, 1e9 * rows[i].billions, 0.01))
+			printf("  %s: %.0f parameters\n", rows[i].sample, count);
+		if (strcmp(rows[i].sample, "deepseek-v3") == 0)
+			CHECK_NEAR(count, 671026404352, 1e-12);
+		arena_free(arena);
+	}
+}
+
 /* GPT-3 175B of Megatron-LM with a vocabulary of 51200: embedding and 2048 positions, 96 layers of
  * 12 h^2 + 13 h, and the last norm. */
 static void script_expands_its_variables(void)
@@ -116,6 +155,7 @@ static void different_values_of_one_quantity_are_refused_with_their_line(void)
 
 static const struct test tests[] = {
 	TEST(networks_have_the_published_parameters),
+	TEST(architectures_have_the_published_parameters),
 	TEST(script_expands_its_variables),
 	TEST(sizes_of_plans_are_followed_by_their_place),
 	TEST(different_values_of_one_quantity_are_refused_with_their_line),

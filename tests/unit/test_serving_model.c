@@ -134,6 +134,56 @@ static void an_iteration_is_spread_over_the_gpus_of_a_replica(void)
 	CHECK_NEAR(iteration_B(spread, all), iteration_B(model_of("llama3-8b"), part), 1e-12);
 }
 
+/* Two layers of latent attention with ranks of 512 and 64 have 2 x 576 x 2 B, on one GPU and on
+ * each of four. A recurrent layer has no bytes of a token, but 256 x 16 x 2 B of each of 8
+ * sequences, and reads and writes its state for each generated token. */
+static void cache_of_latent_attention_is_not_split(void)
+{
+	static const char format[] =
+		"network = { name = \"small\"; sequence = 64; vocabulary = 100; source = "
+		"\"made\";\n"
+		"layers = ({ name = \"embed\"; op = \"embedding\"; out = 256; },\n"
+		"{ name = \"block\"; repeat = 2; layers = ({ name = \"attn\"; op = "
+		"\"latent_attention\";"
+		"heads = 8; head_size = 192; kv_rank = 512; rope = 64; value_size = 128; causal = "
+		"true; });"
+		"},\n%s{ name = \"logits\"; op = \"linear\"; out = 100; });};";
+	static const char state[] =
+		"{ name = \"state\"; op = \"recurrent\"; in = 512; hidden = 256; "
+		"state = 16; weights = 5; },\n";
+	const struct network *networks[2], *one[2];
+	struct serving_model *models[2];
+	for (int i = 0; i < 2; i++) {
+		struct diag *diag = diag_new(arena);
+		const struct cfg_node *file = cfg_read_text(
+			arena, diag, "small.cfg", arena_printf(arena, format, i ? state : ""));
+		networks[i] = network_from(file, diag, 64);
+		one[i] = network_from(file, diag, 1);
+		models[i] = model_from(networks[i], one[i]);
+		CHECK_NEAR(serving_model_token_B(models[i]), 2 * 576 * 2, 1e-12);
+	}
+	const char *why;
+	const struct shard_params params = {4, 1, 1, false, OVERLAP_NONE, 1, "case.tensor"};
+	const struct shard *shard = shard_new(arena, one[0], &params, &why);
+	CHECK(shard &&
+	      serving_model_token_B(model_from(networks[0], shard->network)) == 2 * 576 * 2);
+	/* weights of `in`, the core and `out`; and in memory the state of 8 sequences */
+	double weights = 256 * 512 + 256 * 5 + 256 * 256;
+	CHECK_NEAR(serving_model_memory_B(models[1]) - serving_model_memory_B(models[0]),
+		   2 * weights + 8 * 256 * 16 * 2, 1e-12);
+	const struct iteration token = {
+		.rows = 1, .sequences = 1, .decode_rows = 1, .decode_keys = {10, 10}};
+	double state_B = 2 * 2 * 256 * 16, passed_B = 2 * (256 + 512 + 512 + 256 + 256 + 256);
+	CHECK_NEAR(iteration_B(models[1], token) - iteration_B(models[0], token),
+		   2 * weights + state_B + passed_B, 1e-9);
+	/* the token has queries and outputs of 8 x (576 + 512), and reads 10 x 576 cached numbers
+	 */
+	const struct iteration later = {
+		.rows = 1, .sequences = 1, .decode_rows = 1, .decode_keys = {15, 15}};
+	CHECK_NEAR(iteration_B(models[0], later) - iteration_B(models[0], token), 2 * 5 * 576 * 2,
+		   1e-9);
+}
+
 /* Keys and values of 2 B: Llama 3 8B has 32 layers with 8 heads of 128, as Mixtral; gpt-oss 20B has
  * 24 layers with 8 heads of 64, half of them with a window of 128 tokens. */
 static void cache_of_a_token_has_keys_and_values_of_all_layers(void)
@@ -514,6 +564,7 @@ static const struct test tests[] = {
 	TEST(a_program_copies_images_in_and_classes_out),
 	TEST(times_have_the_factor_of_the_model_error),
 	TEST(cache_of_a_token_has_keys_and_values_of_all_layers),
+	TEST(cache_of_latent_attention_is_not_split),
 	TEST(only_causal_networks_with_logits_generate),
 	TEST(memory_is_weights_activations_and_logits),
 	TEST(weights_and_keys_have_types_of_their_own),

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a serving model, which only model.c and model_program.c use. */
+#pragma once
+
+#include "sim/serving/model.h"
+
+/* Kernels whose work is linear in the number of rows. */
+struct linear_kernel {
+	struct kernel_work from, to; /* at the family's two numbers of rows */
+	double kernels;
+};
+struct kernel_family {
+	VEC(struct linear_kernel) lines;
+	double from, to; /* rows */
+};
+
+struct attention { /* layers with equal heads */
+	double layers, heads, kv_heads, head_size, value_size, latent, latent_value;
+	bool window;
+};
+enum { ATTENTIONS_MAX = 8 };
+
+/* Sums over all recurrent layers: numbers of a token, of weights, and of a sequence. */
+struct recurrence {
+	double layers, macs, moved_count, weights_count, state_count;
+};
+
+struct serving_model {
+	struct arena *arena;
+	struct serving_model_spec spec;
+	double element_B, token_B, memory_B;
+	double weight_B, kv_B; /* bytes of a weight in blocks, and of a key or value */
+	size_t head_layer;     /* the product that computes logits; layers behind it are left out */
+	size_t window;
+	struct attention attentions[ATTENTIONS_MAX];
+	size_t attention_count;
+	struct recurrence scans;
+	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
+	struct kernel_family body[2], head;
+	double few_rows;
+	/* By number of rows; below 0: not computed yet. */
+	double *rows_s, *head_s, *reduce_s;
+	const struct overhead *tables[2];
+};
+
+/* Returns true if an iteration has no kernels of the op. */
+bool model_is_left_out(const struct serving_model *model, const struct op *op);
+/* Returns the time of an element-wise kernel of these bytes. */
+double model_pass_s(const struct serving_model *model, double bytes_B);
+/* Returns true if a forward pass up to the logits has this collective. */
+bool model_is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange);
+double model_exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
+			double rows);
