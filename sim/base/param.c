@@ -30,15 +30,15 @@ const char *const *param_choices(struct arena *arena, const struct param_row *ro
 
 const char *prior_name(enum prior prior)
 {
-	static const char *const names[] = {"none",    "data sheet",        "published", "assumed",
-					    "reached", "other generations", "unseen"};
+	static const char *const names[] = {"none",  "data sheet", "published",         "assumed",
+					    "tuned", "reached",    "other generations", "unseen"};
 	return names[prior];
 }
 
 /* docs/models/intervals.md gives the reasons for these factors. */
 double prior_factor(enum prior prior)
 {
-	static const double factors[] = {1, 1.05, 1.25, 1.7, 1.75, 3.4, 1};
+	static const double factors[] = {1, 1.05, 1.25, 1.7, 1.3, 1.75, 3.4, 1};
 	return factors[prior];
 }
 

@@ -50,6 +50,7 @@ enum prior {
 	PRIOR_DATASHEET,
 	PRIOR_PUBLISHED, /* measured on other hardware or another version */
 	PRIOR_ASSUMED,
+	PRIOR_TUNED,      /* as rates of kernels that makers tune for each GPU generation differ */
 	PRIOR_REACHED,    /* as the parts of their peaks that GPU generations reach differ */
 	PRIOR_GENERATION, /* as other constants of GPU generations differ */
 	PRIOR_UNSEEN,     /* half-normal: the default is 0 because nothing was measured */
@@ -94,6 +95,7 @@ struct param_table {
 #define COST_PRINTED(...)    PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
 #define COST_SOURCED(...)    PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
 #define COST_ASSUMED(...)    PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
+#define COST_TUNED(...)      PARAM_PRIOR(PRIOR_TUNED, __VA_ARGS__)
 #define COST_REACHED(...)    PARAM_PRIOR(PRIOR_REACHED, __VA_ARGS__)
 #define COST_GENERATION(...) PARAM_PRIOR(PRIOR_GENERATION, __VA_ARGS__)
 #define COST_UNSEEN(scale_, type, field_, quantity_, min_, max_, preset_, help_, ...)              \

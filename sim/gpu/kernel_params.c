@@ -21,8 +21,8 @@ static const struct param_row kernel_rows[] = {
 		     "part of the fp32 peak that large matrix products reach", BETWEEN),
 	COST_REACHED(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.75",
 		     "part of the TF32 peak that large matrix products reach", BETWEEN),
-	COST_REACHED(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.8",
-		     "part of the fp16 or bf16 peak that large matrix products reach", BETWEEN),
+	COST_TUNED(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.8",
+		   "part of the fp16 or bf16 peak that large matrix products reach", BETWEEN),
 	COST_REACHED(struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
 		     "part of the FP8 peak that large matrix products reach",
 		     "assumption: lower than for 16 bits, because bytes and start-up weigh more"),
@@ -33,10 +33,10 @@ static const struct param_row kernel_rows[] = {
 		"part of the peak of its number type that cuDNN's fused attention reaches",
 		"assumption: as on Hopper, where a fit finds 1.22 (calib/profiles/hopper.cfg); "
 		"forward and backward together"),
-	COST_REACHED(struct kernel_params, attention_forward_ratio, QUANTITY_RATIO, 0.01, 2, "0.65",
-		     "part of the peak of its number type that attention without backward "
-		     "reaches, as in inference",
-		     BETWEEN),
+	COST_TUNED(struct kernel_params, attention_forward_ratio, QUANTITY_RATIO, 0.01, 2, "0.65",
+		   "part of the peak of its number type that attention without backward "
+		   "reaches, as in inference",
+		   BETWEEN),
 	COST_ASSUMED(
 		struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.9",
 		"rate of a convolution divided by that of a matrix product; below 1, because "
@@ -51,15 +51,15 @@ static const struct param_row kernel_rows[] = {
 	COST_GENERATION(struct kernel_params, split_s, QUANTITY_TIME, 0, 1e-3, "2.5 us",
 			"time of the kernel that adds the parts of a product whose k is split",
 			"assumption: a kernel of its own"),
-	COST_REACHED(struct kernel_params, operand_ratio, QUANTITY_RATIO, 0.3, 1.25, "1",
-		     "bandwidth at which products read their operands, divided by that of "
-		     "streaming kernels",
-		     BETWEEN),
-	COST_REACHED(struct kernel_params, sustained_ratio, QUANTITY_RATIO, 0.2, 1.25, "0.85",
-		     "rate of products in a program divided by that of a product alone: power "
-		     "lowers the clock, and communication takes SMs",
-		     "assumption: between the generations that were fitted; an H100 keeps 0.89 "
-		     "of its rate after a second of large products (docs/calibration.md)"),
+	COST_TUNED(struct kernel_params, operand_ratio, QUANTITY_RATIO, 0.3, 1.25, "1",
+		   "bandwidth at which products read their operands, divided by that of "
+		   "streaming kernels",
+		   BETWEEN),
+	COST_TUNED(struct kernel_params, sustained_ratio, QUANTITY_RATIO, 0.2, 1.25, "0.85",
+		   "rate of products in a program divided by that of a product alone: power "
+		   "lowers the clock, and communication takes SMs",
+		   "assumption: between the generations that were fitted; an H100 keeps 0.89 "
+		   "of its rate after a second of large products (docs/calibration.md)"),
 	COST_ASSUMED(struct kernel_params, power_exponent_count, QUANTITY_COUNT, 0, 1, "0.5",
 		     "exponent by which the clock of products follows the board's power for each "
 		     "operation, compared with the generation's reference GPU",
@@ -87,18 +87,18 @@ static const struct param_row kernel_rows[] = {
 	COST_REACHED(struct kernel_params, experts_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
 		     "part of the peak of its number type that the products of fused experts reach",
 		     BETWEEN),
-	COST_REACHED(struct kernel_params, experts_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
-		     "part of the FP8 or FP4 peak that the products of fused experts reach",
-		     BETWEEN),
+	COST_GENERATION(struct kernel_params, experts_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
+			"part of the FP8 or FP4 peak that the products of fused experts reach",
+			BETWEEN),
 	COST_GENERATION(
 		struct kernel_params, experts_block_ratio, QUANTITY_RATIO, 0.01, 2, "0.25",
 		"part of the FP8 peak that the products of fused experts reach if each block of "
 		"128 weights has a scale, by which sums are multiplied",
 		BETWEEN),
-	COST_REACHED(struct kernel_params, experts_operand_ratio, QUANTITY_RATIO, 0.3, 1.25, "1.05",
-		     "bandwidth at which fused experts read weights, divided by that of "
-		     "streaming kernels",
-		     BETWEEN),
+	COST_TUNED(struct kernel_params, experts_operand_ratio, QUANTITY_RATIO, 0.3, 1.25, "1.05",
+		   "bandwidth at which fused experts read weights, divided by that of "
+		   "streaming kernels",
+		   BETWEEN),
 	COST_GENERATION(struct kernel_params, experts_pass_ratio, QUANTITY_RATIO, 0.05, 2, "0.8",
 			"bandwidth of the activation and the sum of fused experts, divided by that "
 			"of streaming kernels",

@@ -183,7 +183,7 @@ static const struct param_row stack_rows[] = {
 		   "whether gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
 		   "(variable_mgr.py); MXNet's fp16 kvstore exchanges fp16"),
-	COST_ASSUMED(
+	PARAM_NUMBER(
 		struct stack_params, library_ratio, QUANTITY_RATIO, 0.3, 1.5, "1",
 		"rate of products and convolutions divided by that of the libraries whose "
 		"kernels set the GPU's constants",
