@@ -35,10 +35,10 @@ static void open_resource(struct fabric *fabric, int index)
 
 /* A free flow opens its changed resources. If its limit is open, its rate will probably change, so
  * it also opens its full resources. */
-static void open_for(struct fabric *fabric, const struct flow *flow, bool moves)
+static void open_for(struct fabric *fabric, struct flow *flow, bool moves)
 {
-	for (size_t u = 0; u < flow->use_count; u++) {
-		int index = flow->uses[u].resource;
+	for (uint64_t left = flow->solved_uses; left;) {
+		int index = fabric_use_take(flow, &left)->resource;
 		const struct resource *resource = &fabric->resources.items[index];
 		if (resource->dirty ||
 		    (moves && resource->limit_count > 0 && resource->flow_count > 1))
