@@ -261,7 +261,7 @@ static void set_bound(const struct fabric *fabric, struct flow *flow)
 		const struct resource *resource = &fabric->resources.items[use->resource];
 		if (resource->epoch == fabric->epoch)
 			continue;
-		if (resource->flow_count == 1) {
+		if (resource->flow_count == 1 || share->rate == 0) {
 			double most = resource->capacity / use->per_unit;
 			bound = most < bound ? most : bound;
 		} else if (use->resource == share->limit && share->rate < bound) {

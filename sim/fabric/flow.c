@@ -61,7 +61,10 @@ static void solve_later(struct fabric *fabric)
 void fabric_mark_dirty(struct fabric *fabric, int index)
 {
 	struct resource *resource = &fabric->resources.items[index];
-	if (resource->dirty || resource->covered)
+	if (resource->covered)
+		return;
+	resource->whole = true;
+	if (resource->dirty)
 		return;
 	resource->dirty = true;
 	*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
@@ -161,7 +164,9 @@ static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_s
 	if (resource->flow_count == 2 && resource->shared_ratio > 0)
 		fabric_capacity_set(fabric, given->resource,
 				    resource->capacity * resource->shared_ratio);
+	bool whole = (resource->dirty && resource->whole) || resource->flow_count == 2;
 	fabric_mark_dirty(fabric, given->resource);
+	resource->whole = whole;
 	return true;
 }
 
@@ -241,6 +246,7 @@ static void detach(struct fabric *fabric, struct flow *flow)
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
+		resource->spare += use->per_unit * fabric->shares.items[flow->slot].rate;
 		drop_user(fabric, use);
 		if (resource->flow_count == 1 && resource->shared_ratio > 0)
 			fabric_capacity_set(fabric, use->resource, resource->capacity_most);

@@ -85,6 +85,7 @@ struct resource {
 	uint32_t epoch;       /* solver: the solution that opened it */
 	bool touched;         /* solver: left and demand were updated incrementally */
 	bool dirty;
+	bool whole; /* dirty, and not only because flows have started on it */
 	bool covered;            /* it cannot limit a flow, so the solver leaves it out (cover.c) */
 	uint8_t cover_failures;  /* how often it had or became no cover */
 	int cover_step;          /* places in a flow's uses from it to `cover`; 0: none */
