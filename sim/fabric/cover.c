@@ -4,7 +4,8 @@
  * A resource is covered if all of its flows also use another one, and each loads that one with a
  * larger part of its capacity. The other one is then full first. An example is the PCIe slot of an
  * adapter with a slower port. Most resources of a message are covered. The check compares places in
- * the lists of uses, because flows over one resource nearly always have the same neighbours there. */
+ * the lists of uses, because flows over one resource nearly always have the same neighbours there.
+ */
 #include "sim/fabric/state.h"
 
 /* A covered resource is never full, even with the rounding errors of many changes. */

@@ -5,7 +5,8 @@
  * else happens. bundle.c solves the simplest changes, which are the most frequent. solve.c
  * determines how far any other change reaches, and fill.c computes the rates there.
  * tests/fabric_check.h computes all rates with a different method. account.c checks the invariants
- * of a run. cover.c finds resources that cannot limit a flow. topology.c keeps nodes and links. route.c finds routes and counts bytes on the wire.
+ * of a run. cover.c finds resources that cannot limit a flow. topology.c keeps nodes and links.
+ * route.c finds routes and counts bytes on the wire.
  *
  * Each flow has a list of its uses. Each resource has a list of its users in the order in which
  * they started. Every sum over flows that determines a rate runs in that order. So rates do not
@@ -66,12 +67,12 @@ struct flow {
 	bool active;
 	/* The following fields are read by the solver and are adjacent. */
 	uint32_t use_count;
-	int limit_next; /* solver: limit of the new rate */
-	uint64_t order; /* order of starting */
-	double cap;     /* INFINITY: unlimited */
-	double own_cap; /* without pauses (pause.c) */
-	int paused_at;  /* the resource that pauses it; -1: none */
-	double bound;   /* solver: upper bound of the rate */
+	int limit_next;       /* solver: limit of the new rate */
+	uint64_t order;       /* order of starting */
+	double cap;           /* INFINITY: unlimited */
+	double own_cap;       /* without pauses (pause.c) */
+	int paused_at;        /* the resource that pauses it; -1: none */
+	double bound;         /* solver: upper bound of the rate */
 	uint64_t solved_uses; /* bit set: the solver needs this use (cover.c) */
 	struct use uses[];
 };
@@ -85,12 +86,12 @@ struct resource {
 	uint32_t epoch;       /* solver: the solution that opened it */
 	bool touched;         /* solver: left and demand were updated incrementally */
 	bool dirty;
-	bool whole; /* dirty, and not only because flows have started on it */
-	bool covered;            /* it cannot limit a flow, so the solver leaves it out (cover.c) */
-	uint8_t cover_failures;  /* how often it had or became no cover */
-	int cover_step;          /* places in a flow's uses from it to `cover`; 0: none */
-	int cover;               /* the resource that is full before it */
-	bool pauses; /* a full queue behind it pauses all of its flows (pause.c) */
+	bool whole;             /* dirty, and not only because flows have started on it */
+	bool covered;           /* it cannot limit a flow, so the solver leaves it out (cover.c) */
+	uint8_t cover_failures; /* how often it had or became no cover */
+	int cover_step;         /* places in a flow's uses from it to `cover`; 0: none */
+	int cover;              /* the resource that is full before it */
+	bool pauses;            /* a full queue behind it pauses all of its flows (pause.c) */
 	enum cable_choice cable_choice;
 	uint32_t cable_count; /* cables of the trunk, which are resources from cable_first on */
 	int cable_first;
