@@ -108,8 +108,8 @@ static bool join(const struct fabric *fabric, struct flow_bundle *bundle, struct
 {
 	double bound = flow->cap, weight = fabric->shares.items[flow->slot].weight;
 	size_t shared = 0;
-	for (size_t u = 0; u < flow->use_count; u++) {
-		const struct use *use = &flow->uses[u];
+	for (uint64_t left = flow->solved_uses; left;) {
+		const struct use *use = fabric_use_take(flow, &left);
 		if (shared < bundle->shared_count && bundle->shared[shared] == use->resource) {
 			bundle->demand[shared++] += use->per_unit * weight;
 			continue;
@@ -129,12 +129,13 @@ static bool join(const struct fabric *fabric, struct flow_bundle *bundle, struct
 
 /* Collects the bundle of a flow that shares resources. Returns false if it has none, or a large
  * one. */
-static bool gather(const struct fabric *fabric, struct flow_bundle *bundle, const struct flow *flow)
+static bool gather(const struct fabric *fabric, struct flow_bundle *bundle, struct flow *flow)
 {
 	const struct resource *first = NULL;
 	bundle->shared_count = bundle->flow_count = 0;
-	for (size_t u = 0; u < flow->use_count; u++) {
-		const struct resource *resource = &fabric->resources.items[flow->uses[u].resource];
+	for (uint64_t left = flow->solved_uses; left;) {
+		int index = fabric_use_take(flow, &left)->resource;
+		const struct resource *resource = &fabric->resources.items[index];
 		if (resource->flow_count == 1)
 			continue;
 		if (!first)
@@ -143,7 +144,7 @@ static bool gather(const struct fabric *fabric, struct flow_bundle *bundle, cons
 			return false;
 		bundle->left[bundle->shared_count] = resource->capacity;
 		bundle->demand[bundle->shared_count] = 0;
-		bundle->shared[bundle->shared_count++] = flow->uses[u].resource;
+		bundle->shared[bundle->shared_count++] = index;
 	}
 	bundle->bounded = false;
 	FW_ASSERT(first);
@@ -232,7 +233,7 @@ static void set_rates(struct fabric *fabric, const struct flow_bundle *bundle)
 	}
 }
 
-bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow)
+bool fabric_bundle_settle(struct fabric *fabric, struct flow *flow)
 {
 	struct flow_bundle bundle;
 	if (!gather(fabric, &bundle, flow))

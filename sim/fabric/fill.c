@@ -122,8 +122,8 @@ static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 	share->solved = rate;
 	flow->limit_next = limit;
 	fabric->waiting--;
-	for (size_t u = 0; u < flow->use_count; u++) {
-		const struct use *use = &flow->uses[u];
+	for (uint64_t left = flow->solved_uses; left;) {
+		const struct use *use = fabric_use_take(flow, &left);
 		struct resource *resource = &fabric->resources.items[use->resource];
 		if (resource->epoch != fabric->epoch) {
 			if (changes && resource->flow_count > 1)
@@ -256,12 +256,12 @@ static void set_bound(const struct fabric *fabric, struct flow *flow)
 	const struct share *share = &fabric->shares.items[flow->slot];
 	double bound = flow->cap;
 	flow->limit_next = LIMIT_OWN;
-	for (size_t u = 0; u < flow->use_count; u++) {
-		const struct use *use = &flow->uses[u];
+	for (uint64_t left = flow->solved_uses; left;) {
+		const struct use *use = fabric_use_take(flow, &left);
 		const struct resource *resource = &fabric->resources.items[use->resource];
 		if (resource->epoch == fabric->epoch)
 			continue;
-		if (resource->flow_count == 1) {
+		if (resource->flow_count == 1 || share->rate == 0) {
 			double most = resource->capacity / use->per_unit;
 			bound = most < bound ? most : bound;
 		} else if (use->resource == share->limit && share->rate < bound) {

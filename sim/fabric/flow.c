@@ -58,9 +58,12 @@ static void solve_later(struct fabric *fabric)
 	engine_do_after(fabric->engine, 0, solve_event, fabric, 0);
 }
 
-static void mark_dirty(struct fabric *fabric, int index)
+void fabric_mark_dirty(struct fabric *fabric, int index)
 {
 	struct resource *resource = &fabric->resources.items[index];
+	if (resource->covered)
+		return;
+	resource->whole = true;
 	if (resource->dirty)
 		return;
 	resource->dirty = true;
@@ -76,11 +79,15 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 		return;
 	ending_over(fabric);
 	fabric->capacity_changes++;
+	if (capacity < resource->capacity)
+		fabric_uncover(fabric, index);
+	if (capacity > resource->capacity_most)
+		fabric_uncover_by(fabric, index);
 	resource->capacity = capacity;
 	resource->spare = 0;
 	resource->capacity_most = fmax(resource->capacity_most, capacity);
 	if (resource->flow_count > 0)
-		mark_dirty(fabric, index);
+		fabric_mark_dirty(fabric, index);
 }
 
 double fabric_capacity(const struct fabric *fabric, int index)
@@ -135,10 +142,13 @@ double fabric_busy_s(struct fabric *fabric, int index)
 /* ---- flows on resources ---- */
 
 /* Adds the flow to its resources. Returns false if no other flow uses them. */
-static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
+static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_spec *spec)
 {
+	const struct flow_use *given = &spec->uses[flow->use_count];
 	struct resource *resource = resource_at(fabric, given->resource);
 	FW_ASSERT(given->per_unit > 0 && given->per_unit < INFINITY);
+	if (!fabric_covers(fabric, spec, flow->use_count))
+		flow->solved_uses |= (uint64_t)1 << flow->use_count;
 	size_t place = resource->users.count;
 	FW_ASSERT(place == 0 || resource->users.items[place - 1].slot != flow->slot);
 	FW_ASSERT(place < UINT32_MAX);
@@ -154,7 +164,9 @@ static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_u
 	if (resource->flow_count == 2 && resource->shared_ratio > 0)
 		fabric_capacity_set(fabric, given->resource,
 				    resource->capacity * resource->shared_ratio);
-	mark_dirty(fabric, given->resource);
+	bool whole = (resource->dirty && resource->whole) || resource->flow_count == 2;
+	fabric_mark_dirty(fabric, given->resource);
+	resource->whole = whole;
 	return true;
 }
 
@@ -234,13 +246,14 @@ static void detach(struct fabric *fabric, struct flow *flow)
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
+		resource->spare += use->per_unit * fabric->shares.items[flow->slot].rate;
 		drop_user(fabric, use);
 		if (resource->flow_count == 1 && resource->shared_ratio > 0)
 			fabric_capacity_set(fabric, use->resource, resource->capacity_most);
 		if (resource->flow_count == 0)
 			resource->busy_ps += now_ps;
 		else if (resource->limit_count > 0)
-			mark_dirty(fabric, use->resource);
+			fabric_mark_dirty(fabric, use->resource);
 	}
 }
 
@@ -423,9 +436,10 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	flow->ctx = spec->ctx;
 	flow->arg = spec->arg;
 	flow->use_count = 0;
+	flow->solved_uses = 0;
 	bool meets = false;
 	for (size_t i = 0; i < spec->use_count; i++)
-		meets |= attach(fabric, flow, &spec->uses[i]);
+		meets |= attach(fabric, flow, spec);
 	if (!meets)
 		fabric_flow_settle_alone(fabric, flow);
 	return (struct flow_id){flow->slot, flow->serial};
@@ -446,7 +460,7 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 		for (size_t i = 0; i < flow->use_count; i++) {
 			if (fabric->resources.items[flow->uses[i].resource].flow_count == 1)
 				continue;
-			mark_dirty(fabric, flow->uses[i].resource);
+			fabric_mark_dirty(fabric, flow->uses[i].resource);
 			meets = true;
 		}
 		if (!meets)

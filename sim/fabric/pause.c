@@ -20,6 +20,9 @@ static void cap_set(struct fabric *fabric, struct flow *flow, double cap, int pa
 	for (size_t u = 0; u < flow->use_count; u++) {
 		int index = flow->uses[u].resource;
 		struct resource *resource = &fabric->resources.items[index];
+		if (resource->covered)
+			continue;
+		resource->whole = true;
 		if (resource->dirty)
 			continue;
 		resource->dirty = true;

@@ -14,6 +14,9 @@
  * opened as well, and filling is repeated until nothing is left to open. Resources that were not
  * reached keep their limits, flows and rates.
  *
+ * A resource that limits no flow, and on which flows have started, is not opened if it has enough
+ * left for them. Only those flows become free. The check of the border opens it if this is wrong.
+ *
  * A resource with only one flow is a bound of that flow and connects nothing.
  */
 #include "sim/fabric/state.h"
@@ -33,16 +36,42 @@ static void open_resource(struct fabric *fabric, int index)
 	*VEC_PUSH(fabric->arena, &fabric->open) = index;
 }
 
+/* Returns true if the resource limits no flow, and starting flows will probably not fill it. */
+static bool is_light(const struct resource *resource)
+{
+	return !resource->whole && resource->limit_count == 0 &&
+	       resource->spare * resource->flow_count > resource->capacity;
+}
+
 /* A free flow opens its changed resources. If its limit is open, its rate will probably change, so
  * it also opens its full resources. */
-static void open_for(struct fabric *fabric, const struct flow *flow, bool moves)
+static void open_for(struct fabric *fabric, struct flow *flow, bool moves)
 {
-	for (size_t u = 0; u < flow->use_count; u++) {
-		int index = flow->uses[u].resource;
+	for (uint64_t left = flow->solved_uses; left;) {
+		int index = fabric_use_take(flow, &left)->resource;
 		const struct resource *resource = &fabric->resources.items[index];
-		if (resource->dirty ||
+		if ((resource->dirty && !is_light(resource)) ||
 		    (moves && resource->limit_count > 0 && resource->flow_count > 1))
 			open_resource(fabric, index);
+	}
+}
+
+/* Makes the flows that have started on a light resource free. */
+static void free_started(struct fabric *fabric, int index)
+{
+	struct resource *resource = &fabric->resources.items[index];
+	resource->dirty = false;
+	for (size_t i = resource->users.count; i-- > 0;) {
+		uint32_t slot = resource->users.items[i].slot;
+		if (slot == NO_FLOW)
+			continue;
+		if (fabric->flows.items[slot]->started_ps < engine_now_ps(fabric->engine))
+			break;
+		if (fabric->shares.items[slot].rate > 0)
+			continue;
+		fabric->shares.items[slot].epoch = fabric->epoch;
+		*VEC_PUSH(fabric->arena, &fabric->free_flows) = slot;
+		open_for(fabric, fabric->flows.items[slot], false);
 	}
 }
 
@@ -168,13 +197,17 @@ static void solve_from(struct fabric *fabric, int start)
 		forget_epochs(fabric);
 	fabric->free_flows.count = 0;
 	fabric->open.count = 0;
-	open_resource(fabric, start);
-	for (size_t opened = 0; opened < fabric->open.count;) {
+	if (is_light(&fabric->resources.items[start]))
+		free_started(fabric, start);
+	else
+		open_resource(fabric, start);
+	size_t opened = 0;
+	do {
 		free_flows(fabric, opened);
 		opened = fabric->open.count;
 		fabric_fill(fabric);
 		open_border(fabric);
-	}
+	} while (opened < fabric->open.count);
 	keep_spare(fabric);
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
 		const struct flow *flow = fabric->flows.items[fabric->free_flows.items[i]];

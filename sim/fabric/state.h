@@ -5,7 +5,8 @@
  * else happens. bundle.c solves the simplest changes, which are the most frequent. solve.c
  * determines how far any other change reaches, and fill.c computes the rates there.
  * tests/fabric_check.h computes all rates with a different method. account.c checks the invariants
- * of a run. topology.c keeps nodes and links. route.c finds routes and counts bytes on the wire.
+ * of a run. cover.c finds resources that cannot limit a flow. topology.c keeps nodes and links.
+ * route.c finds routes and counts bytes on the wire.
  *
  * Each flow has a list of its uses. Each resource has a list of its users in the order in which
  * they started. Every sum over flows that determines a rate runs in that order. So rates do not
@@ -66,12 +67,13 @@ struct flow {
 	bool active;
 	/* The following fields are read by the solver and are adjacent. */
 	uint32_t use_count;
-	int limit_next; /* solver: limit of the new rate */
-	uint64_t order; /* order of starting */
-	double cap;     /* INFINITY: unlimited */
-	double own_cap; /* without pauses (pause.c) */
-	int paused_at;  /* the resource that pauses it; -1: none */
-	double bound;   /* solver: upper bound of the rate */
+	int limit_next;       /* solver: limit of the new rate */
+	uint64_t order;       /* order of starting */
+	double cap;           /* INFINITY: unlimited */
+	double own_cap;       /* without pauses (pause.c) */
+	int paused_at;        /* the resource that pauses it; -1: none */
+	double bound;         /* solver: upper bound of the rate */
+	uint64_t solved_uses; /* bit set: the solver needs this use (cover.c) */
 	struct use uses[];
 };
 
@@ -84,7 +86,12 @@ struct resource {
 	uint32_t epoch;       /* solver: the solution that opened it */
 	bool touched;         /* solver: left and demand were updated incrementally */
 	bool dirty;
-	bool pauses; /* a full queue behind it pauses all of its flows (pause.c) */
+	bool whole;             /* dirty, and not only because flows have started on it */
+	bool covered;           /* it cannot limit a flow, so the solver leaves it out (cover.c) */
+	uint8_t cover_failures; /* how often it had or became no cover */
+	int cover_step;         /* places in a flow's uses from it to `cover`; 0: none */
+	int cover;              /* the resource that is full before it */
+	bool pauses;            /* a full queue behind it pauses all of its flows (pause.c) */
 	enum cable_choice cable_choice;
 	uint32_t cable_count; /* cables of the trunk, which are resources from cable_first on */
 	int cable_first;
@@ -224,6 +231,14 @@ static inline void fabric_flow_limit_set(struct fabric *fabric, const struct flo
 		fabric->resources.items[limit].limit_count++;
 }
 
+/* Removes the first of the uses that are left from the set, and returns it. */
+static inline struct use *fabric_use_take(struct flow *flow, uint64_t *left)
+{
+	struct use *use = &flow->uses[__builtin_ctzll(*left)];
+	*left &= *left - 1;
+	return use;
+}
+
 static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
 {
 	const char *flow = (const char *)fabric->flows.items[slot];
@@ -257,7 +272,7 @@ void fabric_pause(struct fabric *fabric);
 void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
 /* Computes the rates of the flow's bundle (bundle.c). Returns false if the flow does not belong to
  * a bundle. */
-bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow);
+bool fabric_bundle_settle(struct fabric *fabric, struct flow *flow);
 /* Runs as the event at the end of a flow. */
 void fabric_flow_ended(void *fabric, uint64_t slot);
 
@@ -265,6 +280,14 @@ void fabric_flow_ended(void *fabric, uint64_t slot);
  * its new rate. */
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved);
 void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate);
+
+/* Makes the solver compute the rates on the resource again, unless it is covered. */
+void fabric_mark_dirty(struct fabric *fabric, int index);
+/* Returns true if the resource of this use of a starting flow is and stays covered. */
+bool fabric_covers(struct fabric *fabric, const struct flow_spec *spec, size_t place);
+/* The resource, or all resources that it covers, can limit flows from now on. */
+void fabric_uncover(struct fabric *fabric, int index);
+void fabric_uncover_by(struct fabric *fabric, int index);
 
 /* Drops the kept routes after a change of the topology. */
 void fabric_routes_forget(struct fabric *fabric);

@@ -28,6 +28,7 @@ struct system {
 	bool active[FLOWS_MAX];
 	int64_t ends_ps[FLOWS_MAX];
 	double moved[RESOURCES_MAX]; /* by flows that ended, in units of the resource */
+	bool chains;                 /* flows use neighbours, so some resources cannot be full */
 	bool cancels;                /* some flows are cancelled, so moved is less than carried */
 	size_t started, ended;
 	bool steady; /* flows start at given times, without random changes */
@@ -62,12 +63,16 @@ static void draw_spec(struct system *system, uint64_t index)
 	*spec = (struct flow_spec){.done = ended, .ctx = system, .arg = index};
 	spec->size = draw(&system->rng, 1, 1e4);
 	size_t wanted = rng_below(&system->rng, 5);
+	size_t first = rng_below(&system->rng, system->resource_count);
 	for (size_t i = 0; i < wanted; i++) {
 		int resource = (int)rng_below(&system->rng, system->resource_count);
+		if (system->chains)
+			resource = (int)((first + i) % system->resource_count);
 		bool again = false;
 		for (size_t u = 0; u < spec->use_count; u++)
 			again |= spec->uses[u].resource == resource;
-		double per_unit = chance(system, 0.5) ? 1 : draw(&system->rng, 0.1, 10);
+		double per_unit =
+			system->chains || chance(system, 0.5) ? 1 : draw(&system->rng, 0.1, 10);
 		if (!again)
 			spec->uses[spec->use_count++] = (struct flow_use){resource, per_unit};
 	}
@@ -178,7 +183,8 @@ static void rates_are_max_min_fair_at_random_times(void)
 	for (uint64_t round = 0; round < 200; round++) {
 		struct arena *arena = arena_new();
 		system = (struct system){.rng = rng_named(round, "fair share"),
-					 .cancels = round % 2 == 1};
+					 .cancels = round % 2 == 1,
+					 .chains = round % 4 > 1};
 		draw_resources(&system);
 		build(&system, arena);
 		for (uint64_t i = 0; i < FLOWS_MAX; i++)
