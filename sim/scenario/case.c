@@ -74,6 +74,12 @@ static const struct param_row case_rows[] = {
 		struct case_params, expert_count, 1, 1024, "1",
 		"number of GPUs over which the experts and the requests of a replica of a model "
 		"server are spread (expert parallelism with data-parallel attention)"),
+	PARAM_WHOLE(struct case_params, prefill_count, 0, 4095, "0",
+		    "number of replicas of a model server that process prompts only; the other "
+		    "case.copies generate the tokens; 0 means that all do both"),
+	PARAM_NUMBER(struct case_params, gpu_hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
+		     "price of a GPU for an hour, in the currency in which `farwire plan` prints "
+		     "the cost of a million tokens; 0 means that it prints none"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
