@@ -237,11 +237,17 @@ static double multiply_s(const struct kernel_machine *machine, double height, do
 	       (1 + REGISTER_SIDE * 2 / REFERENCE_SIDE);
 }
 
-/* Lowers best_s[], the times of the blocks of products by the number of parts of k, to those with
- * tiles of these sides. Blocks of a tile run in waves over the SMs. A block loads the rows and
- * columns of its tile while it multiplies, and stores the result. */
+struct tile_search { /* of the tiles of a product, by the number of parts of k */
+	size_t count;
+	double rows[SPLITS];     /* of a part of k */
+	double blocks_s[SPLITS]; /* least time of the blocks so far */
+};
+
+/* Lowers the least times of a search to those with tiles of these sides. Blocks of a tile run in
+ * waves over the SMs. A block loads the rows and columns of its tile while it multiplies, and
+ * stores the result. */
 static void try_tiles(const struct kernel_machine *machine, const struct kernel_product *p,
-		      double height, double width, double best_s[SPLITS])
+		      double height, double width, struct tile_search *search)
 {
 	double together = machine->paired && p->m > PAIRED_ROWS ? 2 : 1;
 	double tiles = ceil(p->m / height / together) * together * ceil(p->n / width) * p->count;
@@ -249,17 +255,14 @@ static void try_tiles(const struct kernel_machine *machine, const struct kernel_
 	double load_s = (height + width) * machine->element_B / machine->load_Bps;
 	double store_s = height * width * fmax(2, machine->element_B) / machine->load_Bps;
 	double least_s = own_s > load_s ? own_s : load_s; /* of row_s */
-	for (size_t i = 0; i < SPLITS; i++) {
-		double split = split_counts[i], whole = split > 1 ? 0 : store_s;
-		if (split > 1 &&
-		    (machine->plain || p->k / split < SPLIT_K_MIN || tiles > machine->sm_count))
-			break;
-		double waves = ceil(tiles * split / machine->sm_count);
-		double rows = fmax(p->k / split, SPLIT_K_MIN);
-		if (waves * (least_s * rows + machine->fill_s + whole) >= best_s[i])
+	for (size_t i = 0; i < search->count && (i == 0 || tiles <= machine->sm_count); i++) {
+		double *best_s = &search->blocks_s[i], rows = search->rows[i];
+		double waves = ceil(tiles * split_counts[i] / machine->sm_count);
+		double whole = i == 0 ? store_s : 0;
+		if (waves * (least_s * rows + machine->fill_s + whole) >= *best_s)
 			continue;
 		row_s = row_s > 0 ? row_s : overlapped(own_s, load_s);
-		best_s[i] = fmin(best_s[i], waves * (row_s * rows + machine->fill_s + whole));
+		*best_s = fmin(*best_s, waves * (row_s * rows + machine->fill_s + whole));
 	}
 }
 
@@ -269,9 +272,16 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 			double memory_s)
 {
 	const struct kernel_product *p = &product;
-	double blocks_s[SPLITS], best_s = INFINITY;
-	for (size_t i = 0; i < SPLITS; i++)
-		blocks_s[i] = INFINITY;
+	struct tile_search search = {0};
+	double best_s = INFINITY;
+	for (size_t i = 0; i < SPLITS; i++) {
+		double rows = p->k / split_counts[i];
+		if (i > 0 && (machine->plain || rows < SPLIT_K_MIN))
+			break;
+		search.rows[i] = fmax(rows, SPLIT_K_MIN);
+		search.blocks_s[i] = INFINITY;
+		search.count++;
+	}
 	/* grouped products, as those of experts, have the usual tiles */
 	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
 	double few = product.n <= FEW_COLUMNS ? PAIRED_ROWS : FEW_ROWS;
@@ -280,21 +290,21 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 			  product.m > REFERENCE_SIDE ? 128
 			  : product.m > few          ? 64
 						     : 16,
-			  product.m > PAIRED_ROWS ? 128 : 64, blocks_s);
+			  product.m > PAIRED_ROWS ? 128 : 64, &search);
 	for (size_t i = 0; !machine->paired && !any_width && i < COUNT_OF(tile_sides); i++)
-		try_tiles(machine, p, tile_sides[i][0], tile_sides[i][1], blocks_s);
+		try_tiles(machine, p, tile_sides[i][0], tile_sides[i][1], &search);
 	for (size_t i = 0; !machine->paired && any_width && i < COUNT_OF(tile_heights); i++)
 		for (size_t j = 0; j < COUNT_OF(tile_widths); j++) {
-			try_tiles(machine, p, tile_heights[i], tile_widths[j], blocks_s);
-			try_tiles(machine, p, tile_widths[j], tile_heights[i], blocks_s);
+			try_tiles(machine, p, tile_heights[i], tile_widths[j], &search);
+			try_tiles(machine, p, tile_widths[j], tile_heights[i], &search);
 		}
-	for (size_t i = 0; i < SPLITS; i++) {
+	for (size_t i = 0; i < search.count; i++) {
 		double split = split_counts[i];
 		double sums_s = split > 1
 					? machine->split_s + (split + 1) * p->m * p->n * p->count *
 								     4 / machine->bandwidth_Bps
 					: 0;
-		best_s = fmin(best_s, overlapped(blocks_s[i], memory_s) + sums_s);
+		best_s = fmin(best_s, overlapped(search.blocks_s[i], memory_s) + sums_s);
 	}
 	return best_s;
 }
