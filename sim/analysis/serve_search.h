@@ -18,7 +18,7 @@
 #include "sim/analysis/sweep.h"
 
 /* Loads are found to this ratio of the highest one that is met and the lowest that is missed. */
-#define SERVE_STEP 1.02
+#define SERVE_STEP 1.03
 
 struct serve_search_request {
 	struct analysis_input input;   /* options.draws_count: draws for the load of the best */

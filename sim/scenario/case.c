@@ -436,6 +436,10 @@ static void read_world(struct reader *c)
 	if (!case_is_job(c))
 		read_runtime(c);
 	case_refuse_unused(c);
+	if (c->params->prefill_count > 0 && !case_serves(c))
+		case_error(c, "case.prefill",
+			   "case.prefill counts replicas of model servers (write a group serve, or "
+			   "case.prefill=0)");
 	if (c->params->tensor_count * c->params->expert_count > 1 && !case_serves(c))
 		case_error(c, c->params->tensor_count > 1 ? "case.tensor" : "case.expert",
 			   "case.tensor and case.expert split model servers (write a group serve, "
