@@ -91,15 +91,23 @@ struct curve_panel {
 struct drawing *chart_panels(struct arena *arena, struct chart_text text,
 			     const struct curve_panel *panels, size_t count);
 
-/* Throughput of plans over the GPU memory that they need. The best ones have filled markers and
- * their intervals; a line marks the memory of the GPUs. */
+/* Plans or layouts as points, for example their throughput over the GPU memory that they need. The
+ * best ones have filled markers and their intervals. */
 struct plan_mark {
-	double memory_B;
-	struct estimate throughput; /* NaN: the plan fails */
+	double x;
+	struct estimate y; /* NaN: the plan fails */
 	bool best;
+	const char *hint; /* text below the mouse */
 };
-struct drawing *chart_plans(struct arena *arena, struct chart_text text, const char *unit,
-			    double gpu_memory_B, const struct plan_mark *plans, size_t count);
+struct plan_axes {
+	const char *x_label, *y_label;
+	const char *names[2]; /* of other marks and of the best ones */
+	double limit;         /* of x, shown by a line with this label; NAN: none */
+	const char *limit_label;
+};
+struct drawing *chart_plans(struct arena *arena, struct chart_text text,
+			    const struct plan_axes *axes, const struct plan_mark *marks,
+			    size_t count);
 
 /* Map of an answer over two varied parameters. Cells are coloured with viridis and explained by a
  * colour bar. A line shows where the answer crosses the target, by interpolation between cells.

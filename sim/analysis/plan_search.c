@@ -37,17 +37,6 @@ struct search {
 
 /* ---- the case ---- */
 
-/* Returns the last setting of the key; NULL: there is none. */
-static const struct setting *find_setting(const struct case_request *request, const char *key)
-{
-	size_t length = strlen(key);
-	for (size_t i = request->setting_count; i-- > 0;)
-		if (strncmp(request->settings[i].text, key, length) == 0 &&
-		    request->settings[i].text[length] == '=')
-			return &request->settings[i];
-	return NULL;
-}
-
 /* Reads the case with sizes that are always possible, and with a further setting. */
 static const struct scenario *read_with(struct search *s, const char *text)
 {
@@ -169,7 +158,7 @@ static void add_axis(struct search *s, const char *from, const char *text)
 static void add_key(struct search *s, const char *key, const char *values)
 {
 	const char *path = arena_printf(s->arena, "plan.%s", key);
-	const struct setting *fixed = find_setting(&s->request->input.request, path);
+	const struct setting *fixed = request_setting(&s->request->input.request, path);
 	for (size_t i = 0; i < s->request->axis_count; i++)
 		if (strcmp(s->request->axes[i].key, path) == 0)
 			return;
@@ -552,8 +541,8 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 			     .diag = diag,
 			     .request = request,
 			     .takes_first_step =
-				     !find_setting(&request->input.request, "case.steps") &&
-				     !find_setting(&request->input.request, "case.steps_warmup"),
+				     !request_setting(&request->input.request, "case.steps") &&
+				     !request_setting(&request->input.request, "case.steps_warmup"),
 			     .meter = {.watch = request->input.watch}};
 	pthread_mutex_init(&s->meter.lock, NULL);
 	*fault = (struct sweep_fault){0};

@@ -10,7 +10,8 @@ static const double tile_sides[][2] = {
 	{128, 32},  {32, 128},  {128, 16},  {16, 128}, {64, 32},  {32, 64}, {64, 16},  {16, 64}};
 static const double tile_heights[] = {64, 128, 192, 256};
 static const double tile_widths[] = {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256};
-static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
+enum { SPLITS = 8 }; /* parts of k */
+static const double split_counts[SPLITS] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define SPLIT_K_MIN 64.0
 /* A square tile of twice this side loads registers as long as it multiplies. An assumption. */
 #define REGISTER_SIDE  32.0
@@ -236,59 +237,75 @@ static double multiply_s(const struct kernel_machine *machine, double height, do
 	       (1 + REGISTER_SIDE * 2 / REFERENCE_SIDE);
 }
 
-/* Returns the time of products with tiles of these sides, with the time for their bytes in memory.
- * Blocks of a tile run in waves over the SMs. A block loads the rows and columns of its tile while
- * it multiplies, and stores the result. A split k adds its parts in another kernel. */
-static double tiles_s(const struct kernel_machine *machine, const struct kernel_product *p,
-		      double height, double width, double memory_s)
+struct tile_search { /* of the tiles of a product, by the number of parts of k */
+	size_t count;
+	double rows[SPLITS];     /* of a part of k */
+	double blocks_s[SPLITS]; /* least time of the blocks so far */
+};
+
+/* Lowers the least times of a search to those with tiles of these sides. Blocks of a tile run in
+ * waves over the SMs. A block loads the rows and columns of its tile while it multiplies, and
+ * stores the result. */
+static void try_tiles(const struct kernel_machine *machine, const struct kernel_product *p,
+		      double height, double width, struct tile_search *search)
 {
 	double together = machine->paired && p->m > PAIRED_ROWS ? 2 : 1;
 	double tiles = ceil(p->m / height / together) * together * ceil(p->n / width) * p->count;
-	double best_s = INFINITY;
-	double row_s = overlapped(multiply_s(machine, height, width),
-				  (height + width) * machine->element_B / machine->load_Bps);
+	double own_s = multiply_s(machine, height, width), row_s = 0;
+	double load_s = (height + width) * machine->element_B / machine->load_Bps;
 	double store_s = height * width * fmax(2, machine->element_B) / machine->load_Bps;
-	for (size_t i = 0; i < COUNT_OF(split_counts); i++) {
-		double split = split_counts[i], whole = split > 1 ? 0 : store_s;
-		if (split > 1 &&
-		    (machine->plain || p->k / split < SPLIT_K_MIN || tiles > machine->sm_count))
+	double least_s = own_s > load_s ? own_s : load_s; /* of row_s */
+	for (size_t i = 0; i < search->count && (i == 0 || tiles <= machine->sm_count); i++) {
+		double *best_s = &search->blocks_s[i], rows = search->rows[i];
+		double waves = ceil(tiles * split_counts[i] / machine->sm_count);
+		double whole = i == 0 ? store_s : 0;
+		if (waves * (least_s * rows + machine->fill_s + whole) >= *best_s)
+			continue;
+		row_s = row_s > 0 ? row_s : overlapped(own_s, load_s);
+		*best_s = fmin(*best_s, waves * (row_s * rows + machine->fill_s + whole));
+	}
+}
+
+/* Returns the time of products, with the time for their bytes in memory, for the best tiles and
+ * parts of k. The parts are added in another kernel. */
+static double product_s(const struct kernel_machine *machine, struct kernel_product product,
+			double memory_s)
+{
+	const struct kernel_product *p = &product;
+	struct tile_search search = {0};
+	double best_s = INFINITY;
+	for (size_t i = 0; i < SPLITS; i++) {
+		double rows = p->k / split_counts[i];
+		if (i > 0 && (machine->plain || rows < SPLIT_K_MIN))
 			break;
-		double waves = ceil(tiles * split / machine->sm_count);
-		double blocks_s =
-			waves * (row_s * fmax(p->k / split, SPLIT_K_MIN) + machine->fill_s + whole);
+		search.rows[i] = fmax(rows, SPLIT_K_MIN);
+		search.blocks_s[i] = INFINITY;
+		search.count++;
+	}
+	/* grouped products, as those of experts, have the usual tiles */
+	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
+	double few = product.n <= FEW_COLUMNS ? PAIRED_ROWS : FEW_ROWS;
+	if (machine->paired)
+		try_tiles(machine, p,
+			  product.m > REFERENCE_SIDE ? 128
+			  : product.m > few          ? 64
+						     : 16,
+			  product.m > PAIRED_ROWS ? 128 : 64, &search);
+	for (size_t i = 0; !machine->paired && !any_width && i < COUNT_OF(tile_sides); i++)
+		try_tiles(machine, p, tile_sides[i][0], tile_sides[i][1], &search);
+	for (size_t i = 0; !machine->paired && any_width && i < COUNT_OF(tile_heights); i++)
+		for (size_t j = 0; j < COUNT_OF(tile_widths); j++) {
+			try_tiles(machine, p, tile_heights[i], tile_widths[j], &search);
+			try_tiles(machine, p, tile_widths[j], tile_heights[i], &search);
+		}
+	for (size_t i = 0; i < search.count; i++) {
+		double split = split_counts[i];
 		double sums_s = split > 1
 					? machine->split_s + (split + 1) * p->m * p->n * p->count *
 								     4 / machine->bandwidth_Bps
 					: 0;
-		best_s = fmin(best_s, overlapped(blocks_s, memory_s) + sums_s);
+		best_s = fmin(best_s, overlapped(search.blocks_s[i], memory_s) + sums_s);
 	}
-	return best_s;
-}
-
-static double product_s(const struct kernel_machine *machine, struct kernel_product product,
-			double memory_s)
-{
-	double best_s = INFINITY;
-	if (machine->paired) {
-		double few = product.n <= FEW_COLUMNS ? PAIRED_ROWS : FEW_ROWS;
-		return tiles_s(machine, &product,
-			       product.m > REFERENCE_SIDE ? 128
-			       : product.m > few          ? 64
-							  : 16,
-			       product.m > PAIRED_ROWS ? 128 : 64, memory_s);
-	}
-	/* grouped products, as those of experts, have the usual tiles */
-	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
-	for (size_t i = 0; !any_width && i < COUNT_OF(tile_sides); i++)
-		best_s = fmin(best_s, tiles_s(machine, &product, tile_sides[i][0], tile_sides[i][1],
-					      memory_s));
-	for (size_t i = 0; any_width && i < COUNT_OF(tile_heights); i++)
-		for (size_t j = 0; j < COUNT_OF(tile_widths); j++) {
-			best_s = fmin(best_s, tiles_s(machine, &product, tile_heights[i],
-						      tile_widths[j], memory_s));
-			best_s = fmin(best_s, tiles_s(machine, &product, tile_widths[j],
-						      tile_heights[i], memory_s));
-		}
 	return best_s;
 }
 

@@ -342,6 +342,16 @@ struct case_request request_with(struct arena *arena, const struct case_request 
 	return with;
 }
 
+const struct setting *request_setting(const struct case_request *request, const char *key)
+{
+	size_t length = strlen(key);
+	for (size_t i = request->setting_count; i-- > 0;)
+		if (strncmp(request->settings[i].text, key, length) == 0 &&
+		    request->settings[i].text[length] == '=')
+			return &request->settings[i];
+	return NULL;
+}
+
 /* ---- jobs that need too many events ---- */
 
 /* Jobs of FORESEEN_LEAST ranks or more are compared with one of FORESEEN_FROM ranks. */

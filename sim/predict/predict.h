@@ -73,6 +73,8 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 /* Returns the case with further settings. */
 struct case_request request_with(struct arena *arena, const struct case_request *request,
 				 const struct setting *settings, size_t count);
+/* Returns the last setting of the key; NULL: there is none. */
+const struct setting *request_setting(const struct case_request *request, const char *key);
 /* Returns what the case is about (setup.c). */
 struct setup scenario_setup(struct arena *arena, const struct scenario *scenario);
 

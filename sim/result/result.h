@@ -293,7 +293,9 @@ struct result_column {
 	enum quantity quantity; /* quantity of number columns */
 	bool text;              /* a column "verdict" has "ok" or the reason of a failure */
 	bool interval;          /* cells carry low and high: name_low, name_high in CSV */
-	const char *heading; /* heading for people: "round trip"; NULL: the name without its unit */
+	/* heading for people: "round trip"; NULL: the name without its unit; "": people do not see
+	 * the column */
+	const char *heading;
 };
 struct result_cell {
 	const char *text; /* text of a text column; NULL: not available. In CSV it also replaces a

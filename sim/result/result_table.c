@@ -32,6 +32,12 @@ static const struct result_cell *row_of(const struct result_table *table, size_t
 	return &table->cells[row * table->column_count];
 }
 
+/* Returns true if only files have the column. */
+static bool is_data(const struct result_column *column)
+{
+	return column->heading && !column->heading[0];
+}
+
 static const char *heading_of(struct arena *arena, const struct result_column *column)
 {
 	char key[128];
@@ -68,6 +74,8 @@ struct table *result_table_shown(struct arena *arena, const struct result_table 
 	struct table *shown = table_new(arena, "", 0);
 	double *likes = ARENA_ARRAY(arena, table->column_count, double);
 	for (size_t k = 0; k < table->column_count; k++) {
+		if (is_data(&table->columns[k]))
+			continue;
 		likes[k] = table->columns[k].text ? NAN : common_unit(table, k);
 		table_column(shown, heading_of(arena, &table->columns[k]), !table->columns[k].text);
 	}
@@ -77,6 +85,8 @@ struct table *result_table_shown(struct arena *arena, const struct result_table 
 			const struct result_column *column = &table->columns[k];
 			const struct result_cell *cell = &row_of(table, i)[k];
 			struct estimate number = cell->number;
+			if (is_data(column))
+				continue;
 			if (!column->interval)
 				number.low = number.high = number.value;
 			const char *text = column->text

@@ -77,6 +77,12 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, pipeline_count, 1, 64, "1",
 		    "number of stages of a replica of a model server, each with a part of the "
 		    "layers (pipeline parallelism)"),
+	PARAM_WHOLE(struct case_params, prefill_count, 0, 4095, "0",
+		    "number of replicas of a model server that process prompts only; the other "
+		    "case.copies generate the tokens; 0 means that all do both"),
+	PARAM_NUMBER(struct case_params, gpu_hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
+		     "price of a GPU for an hour, in the currency in which `farwire plan` prints "
+		     "the cost of a million tokens; 0 means that it prints none"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
@@ -433,6 +439,10 @@ static void read_world(struct reader *c)
 	if (!case_is_job(c))
 		read_runtime(c);
 	case_refuse_unused(c);
+	if (c->params->prefill_count > 0 && !case_serves(c))
+		case_error(c, "case.prefill",
+			   "case.prefill counts replicas of model servers (write a group serve, or "
+			   "case.prefill=0)");
 	if (case_replica_gpus(c->params) > 1 && !case_serves(c))
 		case_error(c, case_replica_key(c->params),
 			   "case.tensor, case.pipeline and case.expert split model servers (write "

@@ -178,6 +178,8 @@ static void fill_client(struct reader *c, struct job_entry *client, const struct
 	client->fraction_ratio =
 		own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
 	client->role = own->role;
+	if (c->params->prefill_count > 0)
+		client->role = (double)copy < c->params->prefill_count ? ROLE_PREFILL : ROLE_DECODE;
 	client->runtime = c->runtime;
 	client->transport = c->transport;
 	client->transport_params = c->transport_params;

@@ -58,7 +58,8 @@ void case_read_engine(struct reader *c)
 		   c->params->engine, "engine", &file);
 	if (!file)
 		return;
-	cfg_only(c->diag, file, CFG_KEYS("engine", "serve", "stack", "library"));
+	c->scenario->engine = file;
+	cfg_only(c->diag, file, CFG_KEYS("engine", "command", "serve", "stack", "library"));
 	cfg_only(c->diag, cfg_child(file, "engine"), CFG_KEYS("help", "version", "source"));
 	case_defaults(c, cfg_child(file, "serve"), "serve", &serve_table);
 	case_defaults(c, cfg_child(file, "stack"), "stack", &stack_table);

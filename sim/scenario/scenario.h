@@ -39,7 +39,7 @@ struct case_params {
 	bool gpu_profiles;
 	const char *gpu_profiles_without, *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count;
-	double tensor_count, expert_count, pipeline_count;
+	double tensor_count, expert_count, pipeline_count, prefill_count, gpu_hour_price_count;
 	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
 	double programs_count;
 	const char *exchange, *guest;
@@ -268,6 +268,7 @@ struct scenario {
 	size_t job_count;
 	const struct service_entry *services; /* of replicas */
 	size_t service_count;
+	const struct cfg_node *engine; /* file of the model server; NULL: none */
 	bool whole_gpus;        /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
 	double iteration_ratio; /* model error of a draw: factor of the times of iterations */
 	enum collective collective; /* collective of a collective benchmark */

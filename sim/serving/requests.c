@@ -121,6 +121,10 @@ static const struct param_row serve_rows[] = {
 		     "objective for the time to the first token; 0 means none"),
 	PARAM_NUMBER(struct serve_params, between_slo_s, QUANTITY_TIME, 0, 1e6, "0 s",
 		     "objective for a request's mean time between tokens; 0 means none"),
+	PARAM_NUMBER(struct serve_params, slo_quantile_ratio, QUANTITY_RATIO, 0.01, 1, "0.99",
+		     "share of the requests that must meet all objectives, at the highest load for "
+		     "which `farwire plan` searches",
+		     "MLPerf Inference limits the 99 % quantile"),
 };
 const struct param_table serve_table = PARAM_TABLE("serve", struct serve_params, serve_rows);
 

@@ -34,7 +34,7 @@ struct serve_params { /* the group `serve` of a case */
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
 	int router; /* enum serve_router */
-	double latency_slo_s, first_slo_s, between_slo_s;
+	double latency_slo_s, first_slo_s, between_slo_s, slo_quantile_ratio;
 };
 extern const struct param_table serve_table;
 

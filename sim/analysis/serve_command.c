@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/serve_command.h"
+
+/* Appends an option of the group. In its text, {} is the value, and {part} the value divided by the
+ * GPUs over which the requests of a replica are spread. */
+static const char *append(struct arena *arena, const char *line, const struct cfg_node *group,
+			  const char *key, const char *value, const char *part)
+{
+	static const char *const marks[] = {"{}", "{part}"};
+	const char *text = cfg_text(cfg_child(group, key));
+	for (size_t i = 0; text && i < 2; i++)
+		for (const char *at; (at = strstr(text, marks[i]));)
+			text = arena_printf(arena, "%.*s%s%s", (int)(at - text), text,
+					    i ? part : value, at + strlen(marks[i]));
+	return text ? arena_printf(arena, "%s %s", line, text) : line;
+}
+
+static const char *append_number(struct arena *arena, const char *line,
+				 const struct cfg_node *group, const char *key, double value,
+				 double parts)
+{
+	return append(arena, line, group, key, arena_printf(arena, "%g", value),
+		      arena_printf(arena, "%g", ceil(value / parts)));
+}
+
+static const char *command_of(struct arena *arena, const struct scenario *scenario,
+			      const struct serve_layout *layout, const struct cfg_node *group)
+{
+	static const char *const types[] = {NULL, NULL, "fp8", "int8", "fp4", "int4"};
+	static const char *const splits[] = {"tensor", "pipeline", "expert"};
+	const struct serve_params *params = scenario->services[0].params;
+	double expert = layout->sizes[LAYOUT_EXPERT];
+	const char *line = append(arena, "", group, "run", scenario->jobs[0].model, "");
+	for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++)
+		if (layout->sizes[i] > 1)
+			line = append_number(arena, line, group, splits[i], layout->sizes[i], 1);
+	line = append_number(arena, line, group, "batch", layout->sizes[LAYOUT_BATCH], expert);
+	line = append_number(arena, line, group, "tokens", layout->sizes[LAYOUT_TOKENS], expert);
+	line = append_number(arena, line, group, "memory", params->memory_ratio, 1);
+	if (types[params->weights])
+		line = append(arena, line, group, "weights", types[params->weights], "");
+	if (types[params->kv])
+		line = append(arena, line, group, "kv", types[params->kv], "");
+	if (!params->prefix_cache)
+		line = append(arena, line, group, "no_prefix_cache", "", "");
+	return line + 1;
+}
+
+const char *serve_command(struct arena *arena, const struct scenario *scenario,
+			  const struct serve_layout *layout)
+{
+	const struct cfg_node *group = cfg_child(scenario->engine, "command");
+	double prefill = layout->sizes[LAYOUT_PREFILL], copies = layout->sizes[LAYOUT_COPIES];
+	if (!group)
+		return NULL;
+	const char *line = command_of(arena, scenario, layout, group);
+	if (!(prefill > 0))
+		return arena_printf(arena, "%g x %s", copies, line);
+	return arena_printf(arena, "%g x %s\n%g x %s", prefill,
+			    append(arena, line, group, "prefill", "", ""), copies - prefill,
+			    append(arena, line, group, "decode", "", ""));
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# farwire plan of a case that serves requests: the search finds the layouts and loads that simulations
+# of all of them show, states why others carry no load, and refuses wrong questions.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+server="--topology dgx-h100 --model llama3-8b --engine vllm --draws 0 --quiet"
+load="prompt=256,output=32,output_spread=0,requests=400,warmup=0.2,first_slo=100 ms,between_slo=12 ms"
+# plan OPTIONS...: searches two GPUs
+plan() {
+	# shellcheck disable=SC2086 # a list of words
+	"$FARWIRE" plan $server --gpus 2 --serve "$load" --format csv "$@"
+}
+# column NAME: the column of found.csv, without its heading
+column() {
+	tr -d '\r' <found.csv | sed 's/"[^"]*"/text/g' |
+		awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }'
+}
+# attains TENSOR COPIES PREFILL BATCH TOKENS RATE: the share that meets the objectives
+attains() {
+	# shellcheck disable=SC2086 # a list of words
+	"$FARWIRE" sweep $server --copies "$2" --serve "$load,batch=$4,tokens=$5" --set "case.tensor=$1" \
+		--set "case.prefill=$3" --vary "serve.rate=$6" --format csv | tr -d '\r' |
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "slo_attainment") k = i; next } { print $k }'
+}
+
+plan --vary serve.batch=8,64 --vary serve.tokens=512 -o found.csv || complain 'the search fails'
+[ "$(wc -l <found.csv)" -eq 4 ] || complain 'two GPUs have not three layouts: one of two GPUs, two of one, one of them for prompts'
+column requests_per_s_gpu >order
+sort -rg order | cmp -s - order || complain 'the layouts are not in the order of their loads'
+while read -r tensor copies prefill batch rate; do
+	low=$(attains "$tensor" "$copies" "$prefill" "$batch" 512 "$rate")
+	awk -v x="$low" 'BEGIN { exit !(x >= 0.99) }' || complain "tensor=$tensor prefill=$prefill: $low meet the objectives at the load $rate"
+	for other in 8 64; do
+		high=$(attains "$tensor" "$copies" "$prefill" "$other" 512 "$(echo "$rate" | awk '{ print 1.031 * $1 }')")
+		awk -v x="$high" 'BEGIN { exit !(x < 0.99) }' || complain "tensor=$tensor prefill=$prefill batch=$other: a higher load than $rate is met"
+	done
+done <<END
+$(for name in tensor replicas prefill_replicas batch load_per_s; do column $name >$name; done && paste -d' ' tensor replicas prefill_replicas batch load_per_s)
+END
+verdict 'serve_plan.loads_are_those_of_simulations_of_each_layout_and_batch'
+
+# two GPUs of 3.60 currency units an hour take 10^6 / (3600 x tokens/s) hours for a million tokens
+plan --set case.tensor=2 --set serve.batch=64 --set serve.tokens=512 --set case.gpu_hour_price=3.6 -o found.csv ||
+	complain 'a fixed layout fails'
+[ "$(column tensor)" = 2 ] || complain 'a fixed layout is not kept'
+price=$(column price_per_million_tokens) tokens=$(column tokens_per_s_gpu)
+awk -v p="$price" -v t="$tokens" 'BEGIN { exit !(p * t > 999.99 && p * t < 1000.01) }' ||
+	complain "price $price is not 1000 / $tokens"
+grep -q 'vllm serve llama3-8b --tensor-parallel-size 2 --max-num-seqs 64 --max-num-batched-tokens 512 --gpu-memory-utilization 0.9' found.csv ||
+	complain 'the command line of vLLM is another one'
+plan --vary serve.batch=64 --vary serve.tokens=512 --set case.prefill=1 --set case.tensor=1 --format json >pair.json
+grep -q '1 x vllm serve.*kv_producer.*n1 x vllm serve.*kv_consumer' pair.json || complain 'servers of prompts and tokens have one command'
+verdict 'serve_plan.price_and_command_line_follow_from_the_layout'
+
+plan --set 'gpu.*.memory=12 GB' --vary serve.batch=64 --vary serve.tokens=512 >found.csv
+grep -q '^1,1,2,0,.*out of GPU memory' found.csv || complain 'a layout that does not fit has no reason'
+column requests_per_s_gpu | sed -n 1p | grep -q '[1-9]' || complain 'a layout that fits is not the first'
+plan --serve 'first_slo=1 us' --vary serve.batch=64 --vary serve.tokens=512 >found.csv
+grep -q 'objectives are missed from' found.csv || complain 'layouts that miss the objectives have no reason'
+verdict 'serve_plan.layouts_without_a_load_state_the_reason'
+
+# refuses MESSAGE OPTIONS...: the search ends with 2 and this message
+refuses() {
+	message=$1
+	shift
+	# shellcheck disable=SC2086 # a list of words
+	"$FARWIRE" plan $server "$@" >/dev/null 2>errors
+	[ $? -eq 2 ] && grep -q "$message" errors || complain "$*: not refused with '$message' but: $(cat errors)"
+}
+refuses 'no limit for the time to the first token' --serve 'between_slo=30 ms'
+refuses 'is not a key of a layout' --serve "$load" --vary serve.rate=1,2
+refuses 'no layout has at most 2 GPUs' --serve "$load" --gpus 2 --copies 4
+refuses 'must be a whole number from 1 to 4096' --serve "$load" --gpus 2.5
+refuses 'case.tensor = "many" is not a plain number' --serve "$load" --gpus 2 --set case.tensor=many
+printf '0\t100\t10\n' >list.tsv
+refuses 'serve.list states when requests arrive' --serve "$load,list=list.tsv"
+verdict 'serve_plan.wrong_questions_are_refused_with_a_correction'
