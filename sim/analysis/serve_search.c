@@ -4,9 +4,9 @@
 #include "sim/analysis/serve_command.h"
 #include "sim/analysis/solving.h"
 
-const char *const layout_keys[LAYOUT_KEYS] = {"case.tensor", "case.pipeline", "case.expert",
-					      "case.copies", "case.prefill",  "serve.batch",
-					      "serve.tokens"};
+static const char *const layout_keys[LAYOUT_KEYS] = {"case.tensor", "case.pipeline", "case.expert",
+						     "case.copies", "case.prefill",  "serve.batch",
+						     "serve.tokens"};
 
 /* Requests of a simulation, as a multiple of those that are in service at the same time, and the
  * share of them that only fills the servers. */
@@ -20,7 +20,7 @@ static const double GROWTH = 1.4, FALL = 2;
 
 enum { VALUES_MAX = 64, CANDIDATES_MAX = 10000, LOAD_SETTINGS = 3 };
 
-struct candidate { /* a layout with limits */
+struct layout_try { /* a layout with limits */
 	struct serve_layout found;
 	size_t layout, number;
 	double met, missed;  /* highest load that is met, lowest that is missed */
@@ -28,7 +28,7 @@ struct candidate { /* a layout with limits */
 	double next;         /* load of the next simulation; 0: none */
 };
 
-struct search {
+struct layout_search {
 	struct arena *arena;
 	struct diag *diag;
 	const struct serve_search_request *request;
@@ -39,7 +39,7 @@ struct search {
 	struct sweep_axis axes[LAYOUT_KEYS]; /* count 0: the default values */
 	double gpus, machine_gpus, experts;
 	bool closed, own_requests, own_warmup;
-	VEC(struct candidate) candidates;
+	VEC(struct layout_try) candidates;
 	size_t layout_count, simulation_count;
 	VEC(struct serve_mark) marks;
 	struct plan_meter meter;
@@ -79,7 +79,7 @@ bool serve_search_takes(const struct case_request *request)
 	return takes;
 }
 
-static bool read_case(struct search *s)
+static bool read_case(struct layout_search *s)
 {
 	double gpus = 0;
 	s->base = without_gpus(s->arena, &s->request->input.request, &gpus);
@@ -134,7 +134,7 @@ static bool is_known(enum layout_key key)
 }
 
 /* Reads the values that the user has given. */
-static bool read_axes(struct search *s)
+static bool read_axes(struct layout_search *s)
 {
 	for (size_t i = 0; i < s->request->axis_count; i++) {
 		const struct sweep_axis *axis = &s->request->axes[i];
@@ -174,7 +174,7 @@ static double replica_gpus(const double *sizes)
 }
 
 /* Returns the number of values for a key behind the sizes of the keys before it. */
-static size_t values_of(const struct search *s, enum layout_key key, const double *sizes,
+static size_t values_of(const struct layout_search *s, enum layout_key key, const double *sizes,
 			double values[VALUES_MAX])
 {
 	const struct sweep_axis *axis = &s->axes[key];
@@ -222,13 +222,13 @@ static size_t values_of(const struct search *s, enum layout_key key, const doubl
 	}
 }
 
-static void keep(struct search *s, const double *sizes)
+static void keep(struct layout_search *s, const double *sizes)
 {
-	struct candidate new = {.layout = s->layout_count - 1,
-				.number = s->candidates.count,
-				.missed = INFINITY,
-				.found.gpus_count = replica_gpus(sizes) * sizes[LAYOUT_COPIES],
-				.found.name = ""};
+	struct layout_try new = {.layout = s->layout_count - 1,
+				 .number = s->candidates.count,
+				 .missed = INFINITY,
+				 .found.gpus_count = replica_gpus(sizes) * sizes[LAYOUT_COPIES],
+				 .found.name = ""};
 	memcpy(new.found.sizes, sizes, sizeof new.found.sizes);
 	for (size_t key = 0; key < LAYOUT_KEYS; key++)
 		if (is_known(key))
@@ -238,7 +238,7 @@ static void keep(struct search *s, const double *sizes)
 }
 
 /* Keeps all layouts with limits that have these sizes of the keys before `key`. */
-static void enumerate(struct search *s, double *sizes, enum layout_key key)
+static void enumerate(struct layout_search *s, double *sizes, enum layout_key key)
 {
 	double values[VALUES_MAX];
 	if (key == LAYOUT_KEYS) {
@@ -258,7 +258,7 @@ static void enumerate(struct search *s, double *sizes, enum layout_key key)
 	}
 }
 
-static bool find_candidates(struct search *s)
+static bool find_candidates(struct layout_search *s)
 {
 	double sizes[LAYOUT_KEYS] = {0};
 	enumerate(s, sizes, 0);
@@ -279,7 +279,7 @@ static bool find_candidates(struct search *s)
 /* ---- loads ---- */
 
 /* Sets c->next from what is known about its load; 0: the load is found. */
-static void propose(const struct search *s, struct candidate *c)
+static void propose(const struct layout_search *s, struct layout_try *c)
 {
 	double met = c->met, missed = c->missed, next = sqrt(met * missed);
 	if (isinf(missed))
@@ -294,7 +294,7 @@ static void propose(const struct search *s, struct candidate *c)
 
 /* Returns the number of requests of a simulation, of which LIVES times as many are needed as are in
  * service together at the objectives. */
-static double requests_of(const struct search *s, const struct candidate *c, double load)
+static double requests_of(const struct layout_search *s, const struct layout_try *c, double load)
 {
 	const struct serve_params *p = s->params;
 	double life_s = p->latency_slo_s > 0 ? p->latency_slo_s : INFINITY;
@@ -308,7 +308,8 @@ static double requests_of(const struct search *s, const struct candidate *c, dou
 }
 
 /* Returns the settings of a layout at a load; their number is LAYOUT_KEYS + LOAD_SETTINGS. */
-static const struct setting *settings_at(struct search *s, const struct candidate *c, double load)
+static const struct setting *settings_at(struct layout_search *s, const struct layout_try *c,
+					 double load)
 {
 	struct setting *settings =
 		ARENA_ARRAY(s->arena, LAYOUT_KEYS + LOAD_SETTINGS, struct setting);
@@ -333,7 +334,7 @@ static const struct setting *settings_at(struct search *s, const struct candidat
 }
 
 /* Returns what no load of this candidate is met above, for each GPU. */
-static double highest_per_gpu(const struct search *s, const struct candidate *c)
+static double highest_per_gpu(const struct layout_search *s, const struct layout_try *c)
 {
 	return s->closed ? INFINITY : c->missed / c->found.gpus_count;
 }
@@ -345,11 +346,11 @@ static int by_load(const void *a, const void *b)
 }
 
 /* Returns for each layout its candidate with the highest load; among equal ones, the first. */
-static struct serve_layout *best_of_layouts(struct search *s, struct arena *arena)
+static struct serve_layout *best_of_layouts(struct layout_search *s, struct arena *arena)
 {
 	struct serve_layout *best = ARENA_ARRAY(arena, s->layout_count, struct serve_layout);
 	for (size_t i = 0; i < s->candidates.count; i++) {
-		const struct candidate *c = &s->candidates.items[i];
+		const struct layout_try *c = &s->candidates.items[i];
 		struct serve_layout *own = &best[c->layout];
 		if (!own->name || c->found.load_per_gpu > own->load_per_gpu ||
 		    (own->failed && !c->found.failed))
@@ -359,7 +360,7 @@ static struct serve_layout *best_of_layouts(struct search *s, struct arena *aren
 }
 
 /* Gives up candidates that cannot be among the best, whose loads are above the last of them. */
-static void prune(struct search *s)
+static void prune(struct layout_search *s)
 {
 	struct arena *scratch = arena_new();
 	struct serve_layout *best = best_of_layouts(s, scratch);
@@ -371,8 +372,8 @@ static void prune(struct search *s)
 	arena_free(scratch);
 }
 
-static void note_missed(const struct search *s, struct candidate *c, const struct prediction *p,
-			double load)
+static void note_missed(const struct layout_search *s, struct layout_try *c,
+			const struct prediction *p, double load)
 {
 	c->missed = fmin(c->missed, load);
 	if (c->met > 0)
@@ -389,7 +390,8 @@ static void note_missed(const struct search *s, struct candidate *c, const struc
 }
 
 /* Takes the result of the simulation at c->next. */
-static void take(struct search *s, struct candidate *c, const struct prediction *p, const char *why)
+static void take(struct layout_search *s, struct layout_try *c, const struct prediction *p,
+		 const char *why)
 {
 	double load = c->next, gpus = c->found.gpus_count;
 	bool flood = !s->closed && c->start <= 0;
@@ -418,14 +420,14 @@ static void take(struct search *s, struct candidate *c, const struct prediction 
 }
 
 /* Simulates the next load of all candidates that have one. Returns false after an error. */
-static bool simulate(struct search *s, struct sweep_fault *fault)
+static bool simulate(struct layout_search *s, struct sweep_fault *fault)
 {
 	size_t count = 0, all = s->candidates.count;
 	size_t *at = ARENA_ARRAY(s->arena, all, size_t);
 	const struct setting **settings = ARENA_ARRAY(s->arena, all, const struct setting *);
 	for (size_t i = 0; i < all; i++)
 		if (s->candidates.items[i].next > 0) {
-			struct candidate *c = &s->candidates.items[i];
+			struct layout_try *c = &s->candidates.items[i];
 			settings[count] = settings_at(s, c, c->next);
 			at[count++] = i;
 		}
@@ -447,14 +449,14 @@ static bool simulate(struct search *s, struct sweep_fault *fault)
 }
 
 /* Searches the loads of all candidates whose `next` is set, in turns. */
-static bool search_loads(struct search *s, struct sweep_fault *fault)
+static bool search_loads(struct layout_search *s, struct sweep_fault *fault)
 {
 	for (bool any = true; any;) {
 		if (!simulate(s, fault))
 			return false;
 		any = false;
 		for (size_t i = 0; i < s->candidates.count; i++) {
-			struct candidate *c = &s->candidates.items[i];
+			struct layout_try *c = &s->candidates.items[i];
 			if (c->next > 0 && !c->found.failed)
 				propose(s, c);
 			else
@@ -468,11 +470,11 @@ static bool search_loads(struct search *s, struct sweep_fault *fault)
 }
 
 /* Lets the first limits of each layout begin, or the other ones at a load that would be better. */
-static void begin(struct search *s, bool first)
+static void begin(struct layout_search *s, bool first)
 {
-	const struct candidate *leader = NULL;
+	const struct layout_try *leader = NULL;
 	for (size_t i = 0; i < s->candidates.count; i++) {
-		struct candidate *c = &s->candidates.items[i];
+		struct layout_try *c = &s->candidates.items[i];
 		bool leads = !leader || leader->layout != c->layout;
 		leader = leads ? c : leader;
 		if (leads != first)
@@ -494,10 +496,10 @@ static void begin(struct search *s, bool first)
 
 /* Returns the load of the best layout with its interval: the ends are the loads up to which draws
  * meet the objectives with 95 and with 5 % probability. */
-static struct estimate load_of(struct search *s, const struct serve_layout *best,
+static struct estimate load_of(struct layout_search *s, const struct serve_layout *best,
 			       struct sweep_fault *fault)
 {
-	struct candidate c = {.found = *best};
+	struct layout_try c = {.found = *best};
 	struct estimate load = estimate_exact(best->load);
 	struct solving_request request = {.input = s->request->input};
 	if (request.input.options.draws_count == 0)
@@ -524,7 +526,7 @@ static struct estimate load_of(struct search *s, const struct serve_layout *best
 	return load;
 }
 
-static struct serve_search *answer(struct search *s)
+static struct serve_search *answer(struct layout_search *s)
 {
 	struct serve_search *found = ARENA_NEW(s->arena, struct serve_search);
 	const struct setup setup = scenario_setup(s->arena, s->scenario), *setups[] = {&setup};
@@ -559,11 +561,11 @@ const struct serve_search *serve_search_run(struct arena *arena, struct diag *di
 					    const struct serve_search_request *request,
 					    struct sweep_fault *fault)
 {
-	struct search *s = ARENA_NEW(arena, struct search);
-	*s = (struct search){.arena = arena,
-			     .diag = diag,
-			     .request = request,
-			     .meter = {.watch = request->input.watch}};
+	struct layout_search *s = ARENA_NEW(arena, struct layout_search);
+	*s = (struct layout_search){.arena = arena,
+				    .diag = diag,
+				    .request = request,
+				    .meter = {.watch = request->input.watch}};
 	pthread_mutex_init(&s->meter.lock, NULL);
 	plan_meter_begin(&s->meter, 1, 0, 0);
 	*fault = (struct sweep_fault){0};

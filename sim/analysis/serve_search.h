@@ -10,8 +10,8 @@
  * Each load is bracketed and then bisected, by one simulation at a time for each layout; all
  * layouts take turns, as points of sweeps. The first batch limits of a layout are searched whole.
  * Each other one is simulated at a load that would be better by SERVE_STEP; only if it is met
- * there, the search goes on with it. A layout is given up when its load must be below those of the
- * most_count best ones. The search assumes that objectives that are missed at a load are also
+ * there, the search continues with it. A layout is given up when its load must be below those of
+ * the most_count best ones. The search assumes that objectives that are missed at a load are also
  * missed at higher ones. */
 #pragma once
 
@@ -26,7 +26,7 @@ struct serve_search_request {
 	size_t axis_count, most_count; /* number of best layouts */
 };
 
-/* The keys of a layout and, from LAYOUT_BATCH on, of its limits. */
+/* The keys of a layout and, from LAYOUT_BATCH on, of its limits: case.tensor ... */
 enum layout_key {
 	LAYOUT_TENSOR,
 	LAYOUT_PIPELINE,
@@ -37,7 +37,6 @@ enum layout_key {
 	LAYOUT_TOKENS,
 	LAYOUT_KEYS
 };
-extern const char *const layout_keys[LAYOUT_KEYS]; /* "case.tensor" ... */
 
 struct serve_layout {
 	double sizes[LAYOUT_KEYS]; /* NaN: cases have no such key */

@@ -286,11 +286,8 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
 	double few = product.n <= FEW_COLUMNS ? PAIRED_ROWS : FEW_ROWS;
 	if (machine->paired)
-		try_tiles(machine, p,
-			  product.m > REFERENCE_SIDE ? 128
-			  : product.m > few          ? 64
-						     : 16,
-			  product.m > PAIRED_ROWS ? 128 : 64, &search);
+		try_tiles(machine, p, p->m > REFERENCE_SIDE ? 128 : (p->m > few ? 64 : 16),
+			  p->m > PAIRED_ROWS ? 128 : 64, &search);
 	for (size_t i = 0; !machine->paired && !any_width && i < COUNT_OF(tile_sides); i++)
 		try_tiles(machine, p, tile_sides[i][0], tile_sides[i][1], &search);
 	for (size_t i = 0; !machine->paired && any_width && i < COUNT_OF(tile_heights); i++)
@@ -299,12 +296,10 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 			try_tiles(machine, p, tile_widths[j], tile_heights[i], &search);
 		}
 	for (size_t i = 0; i < search.count; i++) {
-		double split = split_counts[i];
-		double sums_s = split > 1
-					? machine->split_s + (split + 1) * p->m * p->n * p->count *
-								     4 / machine->bandwidth_Bps
-					: 0;
-		best_s = fmin(best_s, overlapped(search.blocks_s[i], memory_s) + sums_s);
+		double split = split_counts[i], bytes = 4 * p->m * p->n * p->count;
+		double sums_s = machine->split_s + (split + 1) * bytes / machine->bandwidth_Bps;
+		double parts_s = overlapped(search.blocks_s[i], memory_s);
+		best_s = fmin(best_s, parts_s + (i > 0 ? sums_s : 0));
 	}
 	return best_s;
 }

@@ -75,8 +75,7 @@ static const struct param_row case_rows[] = {
 		"number of GPUs over which the experts and the requests of a replica of a model "
 		"server are spread (expert parallelism with data-parallel attention)"),
 	PARAM_WHOLE(struct case_params, pipeline_count, 1, 64, "1",
-		    "number of stages of a replica of a model server, each with a part of the "
-		    "layers (pipeline parallelism)"),
+		    "number of stages of a replica's layers (pipeline parallelism of a server)"),
 	PARAM_WHOLE(struct case_params, prefill_count, 0, 4095, "0",
 		    "number of replicas of a model server that process prompts only; the other "
 		    "case.copies generate the tokens; 0 means that all do both"),
@@ -439,15 +438,7 @@ static void read_world(struct reader *c)
 	if (!case_is_job(c))
 		read_runtime(c);
 	case_refuse_unused(c);
-	if (c->params->prefill_count > 0 && !case_serves(c))
-		case_error(c, "case.prefill",
-			   "case.prefill counts replicas of model servers (write a group serve, or "
-			   "case.prefill=0)");
-	if (case_replica_gpus(c->params) > 1 && !case_serves(c))
-		case_error(c, case_replica_key(c->params),
-			   "case.tensor, case.pipeline and case.expert split model servers (write "
-			   "a group serve, "
-			   "or plan.tp and plan.ep for training)");
+	case_refuse_layout(c);
 	reader_params(c, cfg_child(c->file, "driver"), "driver", "driver", &driver_table,
 		      &c->scenario->driver);
 	reader_params(c, cfg_child(c->file, "dma"), "dma", "dma", &dma_table, &c->scenario->dma);

@@ -85,6 +85,8 @@ void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry)
 bool case_serves(const struct reader *c);
 /* Returns the GPUs of a replica of a model server. */
 double case_replica_gpus(const struct case_params *params);
+/* Refuses replicas of several GPUs, or for prompts only, in a case that does not serve. */
+void case_refuse_layout(struct reader *c);
 /* Returns the first parameter that gives it several. */
 const char *case_replica_key(const struct case_params *params);
 /* Sets the defaults of such a case, and the number of GPUs that it needs. */

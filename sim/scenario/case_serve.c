@@ -25,6 +25,18 @@ bool case_serves(const struct reader *c)
 	return case_find_keys(c, "serve", &origin);
 }
 
+void case_refuse_layout(struct reader *c)
+{
+	if (c->params->prefill_count > 0 && !case_serves(c))
+		case_error(c, "case.prefill",
+			   "case.prefill counts replicas of model servers (write a group serve, or "
+			   "case.prefill=0)");
+	if (case_replica_gpus(c->params) > 1 && !case_serves(c))
+		case_error(c, case_replica_key(c->params),
+			   "case.tensor, case.pipeline and case.expert split model servers (write "
+			   "a group serve, or plan.tp and plan.ep for training)");
+}
+
 /* Replicas are spread over all GPUs by default. */
 void case_serve_want(struct reader *c)
 {
