@@ -105,8 +105,8 @@ static void reserved_outputs_are_never_preempted(void)
  * tokens for an iteration. Whole and mixed (TensorRT-LLM): token + 60 in 61 ms, token + 60 in 61
  * ms. Whole and first (vLLM V0): 60 ms, then 60 ms. Cut and first (SGLang): 100 tokens of both,
  * then 20. Cut and mixed (vLLM): token + 99, and token + token + 21. First tokens of the two come
- * after these times. With the overlap scheduler of TensorRT-LLM the next iteration was planned before
- * they arrived, so it has a token only: 1 ms, then token + 60, then token + token + 60. */
+ * after these times. With the overlap scheduler of TensorRT-LLM the next iteration was planned
+ * before they arrived, so it has a token only: 1 ms, then token + 60, then token + token + 60. */
 static void engines_mix_and_cut_prompts_in_their_ways(void)
 {
 	static const struct {
