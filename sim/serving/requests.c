@@ -75,6 +75,10 @@ static const struct param_row serve_rows[] = {
 		     "whether an iteration processes prompts together with generated tokens; off "
 		     "processes prompts first, and auto means on if serve.chunked_prefill is true",
 		     "vLLM; TensorRT-LLM also mixes whole prompts, and SGLang does not mix"),
+	PARAM_BOOL(struct serve_params, overlap, "false",
+		   "whether an iteration is planned while the GPU computes the last one, so that a "
+		   "request that arrives in the meantime waits for one iteration more",
+		   "vLLM without asynchronous scheduling plans it when the last one has ended"),
 	PARAM_BOOL(
 		struct serve_params, reserve_prompt, "true",
 		"whether a request with a cut prompt is admitted only if the KV cache has blocks "

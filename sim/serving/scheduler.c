@@ -240,11 +240,17 @@ static uint32_t go_on(struct replica *r, uint32_t budget, bool prompts, struct i
 /* Admits requests while the budget, the batch and memory allow it. whole: prompts are not cut; the
  * first one may exceed the budget. A cut prompt gets the blocks of all its parts
  * (serve.reserve_prompt) because other requests would take those of its later parts, and it would
- * be preempted. With serve.reserve_output a request gets the blocks of all its tokens. */
+ * be preempted. With serve.reserve_output a request gets the blocks of all its tokens. With
+ * serve.overlap the iteration was planned when the last one began on the GPU, so requests that came
+ * later wait for the next one. */
 static void admit_more(struct replica *r, uint32_t budget, bool whole, struct iteration *it)
 {
 	const struct serve_params *params = r->service->spec->params;
-	while (r->head && budget > 0 && r->running_count < r->running_most) {
+	int64_t planned_ps = params->overlap && r->running_count > 0
+				     ? r->kernel_since_ps - r->exchange_ps
+				     : serving_now_ps(r->serving);
+	while (r->head && r->head->since_ps <= planned_ps && budget > 0 &&
+	       r->running_count < r->running_most) {
 		bool first = it->rows <= 0;
 		struct query *q = r->head;
 		prefix_find(r, q);

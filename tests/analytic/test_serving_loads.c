@@ -105,18 +105,20 @@ static void reserved_outputs_are_never_preempted(void)
  * tokens for an iteration. Whole and mixed (TensorRT-LLM): token + 60 in 61 ms, token + 60 in 61
  * ms. Whole and first (vLLM V0): 60 ms, then 60 ms. Cut and first (SGLang): 100 tokens of both,
  * then 20. Cut and mixed (vLLM): token + 99, and token + token + 21. First tokens of the two come
- * after these times. */
+ * after these times. With the overlap scheduler of TensorRT-LLM the next iteration was planned
+ * before they arrived, so it has a token only: 1 ms, then token + 60, then token + token + 60. */
 static void engines_mix_and_cut_prompts_in_their_ways(void)
 {
 	static const struct {
-		bool cut;
+		bool cut, overlap;
 		int mixing;
 		double first_ms[2];
-	} rows[] = {{false, MIXING_ON, {61, 61 + 62}},
-		    {false, MIXING_AUTO, {60, 120}},
-		    {true, MIXING_OFF, {100, 120}},
-		    {true, MIXING_AUTO, {100, 100 + 1 + 1 + 21}}};
-	for (size_t i = 0; i < 4; i++) {
+	} rows[] = {{false, false, MIXING_ON, {61, 61 + 62}},
+		    {false, true, MIXING_ON, {1 + 61, 1 + 61 + 62}},
+		    {false, false, MIXING_AUTO, {60, 120}},
+		    {true, false, MIXING_OFF, {100, 120}},
+		    {true, false, MIXING_AUTO, {100, 100 + 1 + 1 + 21}}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct serve_request all[] = {
 			{0, 1, 200, 0, 0}, {4500000000, 60, 2, 0, 0}, {4500000000, 60, 2, 0, 0}};
 		struct bench b = bench_of(3);
@@ -126,6 +128,7 @@ static void engines_mix_and_cut_prompts_in_their_ways(void)
 		b.params.batch_count = 8;
 		b.params.tokens_count = 100;
 		b.params.chunked_prefill = rows[i].cut;
+		b.params.overlap = rows[i].overlap;
 		b.params.mixing = rows[i].mixing;
 		b.service.generates = true;
 		struct serving_answers answers = run(&b, 1, 1000, by_rows);
