@@ -54,10 +54,16 @@ static double place(const char *list, int axis, const char *first, const char *s
 static void plans_are_at_their_memory_and_throughput(void)
 {
 	struct arena *arena = arena_new();
-	const struct plan_mark plans[] = {{30e9, {900, 800, 1000}, true},
-					  {60e9, {500, 500, 500}, false},
-					  {20e9, {NAN, NAN, NAN}, false}};
-	char *list = list_of(chart_plans(arena, about, "sequences/s", 80e9, plans, 3));
+	const struct plan_mark plans[] = {
+		{30, {900, 800, 1000}, true, "30 GB: 900 (800 to 1000) sequences/s"},
+		{60, {500, 500, 500}, false, "60 GB"},
+		{20, {NAN, NAN, NAN}, false, ""}};
+	const struct plan_axes axes = {"GPU memory (GB)",
+				       "throughput (sequences/s)",
+				       {"others", "best"},
+				       80,
+				       "memory of a GPU"};
+	char *list = list_of(chart_plans(arena, about, &axes, plans, 3));
 	double at[4];
 	/* the last line of each look, behind those of the key */
 	CHECK(find(list, "marker ", "#d55e00 diamond", 1, at));
