@@ -46,7 +46,7 @@ static bool is_listed(struct model *m, const char *list, double layer, bool *the
 	double value;
 	bool found = false;
 	*there = false;
-	for (size_t i = 0; (item = settings_item(m->settings, list, i)) != NULL; i++) {
+	for (size_t i = 0; i < LIST_MAX && (item = settings_item(m->settings, list, i)); i++) {
 		*there = true;
 		found |= number_parse(item->value, &value) && !(value < layer) && !(value > layer);
 	}
