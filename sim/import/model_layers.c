@@ -254,7 +254,7 @@ static void size_recurrent(struct model *m)
 		m->in = 2 * size;
 		m->recurrent_hidden = size;
 		m->recurrent_state = 1;
-		m->recurrent_weights = 5 + 2 * (size / m->heads + 1) + 1;
+		m->recurrent_weights = 5 + 2 * (round(size / m->heads) + 1) + 1;
 		return;
 	case RECURRENT_NONE:
 		return;
