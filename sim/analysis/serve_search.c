@@ -133,7 +133,7 @@ static bool is_known(enum layout_key key)
 	return false;
 }
 
-/* Refuses too many values, and values that are no sizes. */
+/* Refuses too many values, and values that are not sizes. */
 static void check_axis(struct layout_search *s, enum layout_key key)
 {
 	const struct sweep_axis *axis = &s->axes[key];

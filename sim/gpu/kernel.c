@@ -279,8 +279,7 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 		if (i > 0 && (machine->plain || rows < SPLIT_K_MIN))
 			break;
 		search.rows[i] = fmax(rows, SPLIT_K_MIN);
-		search.blocks_s[i] = INFINITY;
-		search.count++;
+		search.blocks_s[search.count++] = INFINITY;
 	}
 	/* grouped products, as those of experts, have the usual tiles */
 	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
