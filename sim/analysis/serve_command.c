@@ -7,20 +7,27 @@ static const char *append(struct arena *arena, const char *line, const struct cf
 			  const char *key, const char *value, const char *part)
 {
 	static const char *const marks[] = {"{}", "{part}"};
-	const char *text = cfg_text(cfg_child(group, key));
-	for (size_t i = 0; text && i < 2; i++)
-		for (const char *at; (at = strstr(text, marks[i]));)
-			text = arena_printf(arena, "%.*s%s%s", (int)(at - text), text,
-					    i ? part : value, at + strlen(marks[i]));
-	return text ? arena_printf(arena, "%s %s", line, text) : line;
+	const char *text = cfg_text(cfg_child(group, key)), *values[] = {value, part};
+	if (!text)
+		return line;
+	line = line[0] ? arena_printf(arena, "%s ", line) : line;
+	while (text[0]) {
+		size_t length = 1 + strcspn(text + 1, "{"), i = 0;
+		while (i < 2 && strncmp(text, marks[i], strlen(marks[i])) != 0)
+			i++;
+		line = i < 2 ? arena_printf(arena, "%s%s", line, values[i])
+			     : arena_printf(arena, "%s%.*s", line, (int)length, text);
+		text += i < 2 ? strlen(marks[i]) : length;
+	}
+	return line;
 }
 
 static const char *append_number(struct arena *arena, const char *line,
 				 const struct cfg_node *group, const char *key, double value,
 				 double parts)
 {
-	return append(arena, line, group, key, arena_printf(arena, "%g", value),
-		      arena_printf(arena, "%g", ceil(value / parts)));
+	return append(arena, line, group, key, arena_printf(arena, "%.15g", value),
+		      arena_printf(arena, "%.15g", ceil(value / parts)));
 }
 
 static const char *command_of(struct arena *arena, const struct scenario *scenario,
@@ -43,7 +50,7 @@ static const char *command_of(struct arena *arena, const struct scenario *scenar
 		line = append(arena, line, group, "kv", types[params->kv], "");
 	if (!params->prefix_cache)
 		line = append(arena, line, group, "no_prefix_cache", "", "");
-	return line + 1;
+	return line;
 }
 
 const char *serve_command(struct arena *arena, const struct scenario *scenario,
@@ -51,7 +58,7 @@ const char *serve_command(struct arena *arena, const struct scenario *scenario,
 {
 	const struct cfg_node *group = cfg_child(scenario->engine, "command");
 	double prefill = layout->sizes[LAYOUT_PREFILL], copies = layout->sizes[LAYOUT_COPIES];
-	if (!group)
+	if (!cfg_text(cfg_child(group, "run")))
 		return NULL;
 	const char *line = command_of(arena, scenario, layout, group);
 	if (!(prefill > 0))

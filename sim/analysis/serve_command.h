@@ -6,6 +6,6 @@
 #include "sim/analysis/serve_search.h"
 
 /* Returns the commands of a replica, those for prompts and for tokens on two lines; NULL: the case
- * has no engine, or its file has no commands. */
+ * has no engine, or its file has no command `run`. */
 const char *serve_command(struct arena *arena, const struct scenario *scenario,
 			  const struct serve_layout *layout);

@@ -243,9 +243,8 @@ struct tile_search { /* of the tiles of a product, by the number of parts of k *
 	double blocks_s[SPLITS]; /* least time of the blocks so far */
 };
 
-/* Lowers the least times of a search to those with tiles of these sides. Blocks of a tile run in
- * waves over the SMs. A block loads the rows and columns of its tile while it multiplies, and
- * stores the result. */
+/* Lowers the times of a search to those with these tiles. Blocks run in waves over the SMs. A block
+ * loads the rows and columns of its tile while it multiplies, and stores the result. */
 static void try_tiles(const struct kernel_machine *machine, const struct kernel_product *p,
 		      double height, double width, struct tile_search *search)
 {
@@ -279,8 +278,7 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 		if (i > 0 && (machine->plain || rows < SPLIT_K_MIN))
 			break;
 		search.rows[i] = fmax(rows, SPLIT_K_MIN);
-		search.blocks_s[i] = INFINITY;
-		search.count++;
+		search.blocks_s[search.count++] = INFINITY;
 	}
 	/* grouped products, as those of experts, have the usual tiles */
 	bool any_width = machine->any_width && !machine->plain && product.count <= 1;

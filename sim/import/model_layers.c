@@ -46,7 +46,7 @@ static bool is_listed(struct model *m, const char *list, double layer, bool *the
 	double value;
 	bool found = false;
 	*there = false;
-	for (size_t i = 0; (item = settings_item(m->settings, list, i)) != NULL; i++) {
+	for (size_t i = 0; i < LIST_MAX && (item = settings_item(m->settings, list, i)); i++) {
 		*there = true;
 		found |= number_parse(item->value, &value) && !(value < layer) && !(value > layer);
 	}
@@ -254,7 +254,7 @@ static void size_recurrent(struct model *m)
 		m->in = 2 * size;
 		m->recurrent_hidden = size;
 		m->recurrent_state = 1;
-		m->recurrent_weights = 5 + 2 * (size / m->heads + 1) + 1;
+		m->recurrent_weights = 5 + 2 * (round(size / m->heads) + 1) + 1;
 		return;
 	case RECURRENT_NONE:
 		return;

@@ -45,14 +45,13 @@ static struct result_cell number_cell(double value)
 	return (struct result_cell){NULL, isfinite(value) ? estimate_exact(value) : ESTIMATE_NONE};
 }
 
-static void fill(struct arena *arena, const struct serve_search *search, size_t row,
-		 struct result_cell *cells, bool priced)
+static void fill(const struct serve_search *search, size_t row, struct result_cell *cells,
+		 bool priced)
 {
 	const struct serve_layout *layout = &search->layouts[row];
 	const struct prediction *p = layout->prediction;
 	size_t k = 0, q = shown_quantile(search);
 	double none = p ? 1 : NAN;
-	(void)arena;
 	for (size_t key = 0; key < LAYOUT_KEYS; key++)
 		if (!isnan(search->layouts[0].sizes[key]))
 			cells[k++] = number_cell(layout->sizes[key]);
@@ -115,7 +114,7 @@ const struct result_table *serve_search_table(struct arena *arena,
 		result_table_new(arena, "layouts", title_of(arena, search), columns, k);
 	table->setup = search->setup;
 	for (size_t i = 0; i < search->layout_count; i++)
-		fill(arena, search, i, result_table_row(arena, table), priced);
+		fill(search, i, result_table_row(arena, table), priced);
 	return table;
 }
 

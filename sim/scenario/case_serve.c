@@ -73,6 +73,9 @@ void case_read_engine(struct reader *c)
 	c->scenario->engine = file;
 	cfg_only(c->diag, file, CFG_KEYS("engine", "command", "serve", "stack", "library"));
 	cfg_only(c->diag, cfg_child(file, "engine"), CFG_KEYS("help", "version", "source"));
+	cfg_only(c->diag, cfg_child(file, "command"),
+		 CFG_KEYS("run", "tensor", "pipeline", "expert", "batch", "tokens", "memory",
+			  "weights", "kv", "no_prefix_cache", "prefill", "decode"));
 	case_defaults(c, cfg_child(file, "serve"), "serve", &serve_table);
 	case_defaults(c, cfg_child(file, "stack"), "stack", &stack_table);
 	case_defaults(c, cfg_child(file, "library"), "library", &library_table);

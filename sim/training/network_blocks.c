@@ -99,6 +99,10 @@ void form_latent_attention(struct expansion *x)
 	shape.latent = keys->kv_rank + keys->rope;
 	shape.latent_value = keys->kv_rank;
 	rotary.head_size = keys->rope;
+	if (keys->rope >= shape.head_size)
+		expansion_complain(x, "rope",
+				   "rope is %zu, but must be below head_size, which is %zu",
+				   keys->rope, shape.head_size);
 	struct layer down = {.op = LAYER_LINEAR, .part_count = 1, .parts = {shape.latent}};
 	struct layer core = {.op = LAYER_ATTENTION, .attention = shape, .input_count = 3};
 	if (keys->q_rank) {

@@ -27,14 +27,15 @@
  *   { op = "attention"; heads = 32; kv_heads = 8; head_size = 128; causal = true; window = 128;
  *     mask = true; bias = true; separate = true; rotary = true; qk_norm = true; sinks = true;
  *     dropout = true; lora = 16;                                 with adapters of that rank (LoRA)
- *     gate = true; }                                             queries bring factors of the
- * output { op = "latent_attention"; heads = 128; head_size = 192; kv_rank = 512; q_rank = 1536;
+ *     gate = true; }                                             queries bring factors of outputs
+ *   { op = "latent_attention"; heads = 128; head_size = 192; kv_rank = 512; q_rank = 1536;
  *     rope = 64; value_size = 128; causal = true; }              head_size includes rope
  *   { op = "recurrent"; in = 12352; hidden = 4096; state = 128; weights = 10; bias = true; }
  *                              numbers of the state, and further weights, of each hidden feature
  *   { op = "mlp"; hidden = 3072; bias = true; activation = "gelu"; }
  *   { op = "gated_mlp"; hidden = 14336; bias = true; }
- *   { op = "experts"; experts = 8; top = 2; hidden = 14336; bias = true; shared = 2048; }
+ *   { op = "experts"; experts = 8; top = 2; hidden = 14336; bias = true; shared = 2048;
+ *     activation = "relu"; }                                     without it, experts are gated
  *   { op = "cross_entropy"; }  { op = "losses"; from = ["a", "b"]; }
  *
  * Each line has a name. One line can become several layers: an attention "attn" becomes

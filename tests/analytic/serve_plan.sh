@@ -5,6 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
+data=$PWD
 cd "$scratch" || exit 2
 
 server="--topology dgx-h100 --model llama3-8b --engine vllm --draws 0 --quiet"
@@ -19,27 +20,27 @@ column() {
 	tr -d '\r' <found.csv | sed 's/"[^"]*"/text/g' |
 		awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }'
 }
-# attains TENSOR COPIES PREFILL BATCH TOKENS RATE: the share that meets the objectives
+# attains TENSOR PIPELINE COPIES PREFILL BATCH TOKENS RATE: the share that meets the objectives
 attains() {
 	# shellcheck disable=SC2086 # a list of words
-	"$FARWIRE" sweep $server --copies "$2" --serve "$load,batch=$4,tokens=$5" --set "case.tensor=$1" \
-		--set "case.prefill=$3" --vary "serve.rate=$6" --format csv | tr -d '\r' |
+	"$FARWIRE" sweep $server --copies "$3" --serve "$load,batch=$5,tokens=$6" --set "case.tensor=$1" \
+		--set "case.pipeline=$2" --set "case.prefill=$4" --vary "serve.rate=$7" --format csv | tr -d '\r' |
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "slo_attainment") k = i; next } { print $k }'
 }
 
 plan --vary serve.batch=8,64 --vary serve.tokens=512 -o found.csv || complain 'the search fails'
-[ "$(wc -l <found.csv)" -eq 4 ] || complain 'two GPUs have not three layouts: one of two GPUs, two of one, one of them for prompts'
+[ "$(wc -l <found.csv)" -eq 5 ] || complain 'two GPUs have not four layouts: tensors or stages on two, two replicas, one of them for prompts'
 column requests_per_s_gpu >order
 sort -rg order | cmp -s - order || complain 'the layouts are not in the order of their loads'
-while read -r tensor copies prefill batch rate; do
-	low=$(attains "$tensor" "$copies" "$prefill" "$batch" 512 "$rate")
-	awk -v x="$low" 'BEGIN { exit !(x >= 0.99) }' || complain "tensor=$tensor prefill=$prefill: $low meet the objectives at the load $rate"
+while read -r tensor pipeline copies prefill batch rate; do
+	low=$(attains "$tensor" "$pipeline" "$copies" "$prefill" "$batch" 512 "$rate")
+	awk -v x="$low" 'BEGIN { exit !(x >= 0.99) }' || complain "tensor=$tensor pipeline=$pipeline prefill=$prefill: $low meet the objectives at the load $rate"
 	for other in 8 64; do
-		high=$(attains "$tensor" "$copies" "$prefill" "$other" 512 "$(echo "$rate" | awk '{ print 1.031 * $1 }')")
-		awk -v x="$high" 'BEGIN { exit !(x < 0.99) }' || complain "tensor=$tensor prefill=$prefill batch=$other: a higher load than $rate is met"
+		high=$(attains "$tensor" "$pipeline" "$copies" "$prefill" "$other" 512 "$(echo "$rate" | awk '{ print 1.031 * $1 }')")
+		awk -v x="$high" 'BEGIN { exit !(x < 0.99) }' || complain "tensor=$tensor pipeline=$pipeline prefill=$prefill batch=$other: a higher load than $rate is met"
 	done
 done <<END
-$(for name in tensor replicas prefill_replicas batch load_per_s; do column $name >$name; done && paste -d' ' tensor replicas prefill_replicas batch load_per_s)
+$(for name in tensor pipeline replicas prefill_replicas batch load_per_s; do column $name >$name; done && paste -d' ' tensor pipeline replicas prefill_replicas batch load_per_s)
 END
 verdict 'serve_plan.loads_are_those_of_simulations_of_each_layout_and_batch'
 
@@ -57,11 +58,29 @@ grep -q '1 x vllm serve.*kv_producer.*n1 x vllm serve.*kv_consumer' pair.json ||
 verdict 'serve_plan.price_and_command_line_follow_from_the_layout'
 
 plan --set 'gpu.*.memory=12 GB' --vary serve.batch=64 --vary serve.tokens=512 >found.csv
-grep -q '^1,1,2,0,.*out of GPU memory' found.csv || complain 'a layout that does not fit has no reason'
+grep -q '^1,1,1,2,0,.*out of GPU memory' found.csv || complain 'a layout that does not fit has no reason'
 column requests_per_s_gpu | sed -n 1p | grep -q '[1-9]' || complain 'a layout that fits is not the first'
 plan --serve 'first_slo=1 us' --vary serve.batch=64 --vary serve.tokens=512 >found.csv
 grep -q 'objectives are missed from' found.csv || complain 'layouts that miss the objectives have no reason'
 verdict 'serve_plan.layouts_without_a_load_state_the_reason'
+
+# 32 tokens a request: without a limit of the load, all requests of a simulation meet an hour at any rate
+plan --serve 'first_slo=3600 s,between_slo=1 s' --set case.tensor=1 --set case.pipeline=1 --set case.prefill=0 \
+	--vary serve.batch=8 --vary serve.tokens=512 -o found.csv || complain 'generous objectives fail'
+rate=$(column load_per_s) tokens=$(column tokens_per_s_gpu)
+awk -v r="$rate" -v t="$tokens" 'BEGIN { x = r * 32 / (2 * t); exit !(x > 0.9 && x < 1.3) }' ||
+	complain "the load $rate is not carried: $tokens tokens/s for each GPU"
+verdict 'serve_plan.generous_objectives_do_not_hide_that_servers_fall_behind'
+
+# the name of a network may contain the mark of a value, and an engine may have no command
+sed 's/^\tname = "llama3-8b"/\tname = "{}"/' "$data/models/networks/llama3-8b.cfg" >braces.cfg
+plan --model ./braces.cfg --set case.tensor=2 --set serve.batch=64 --set serve.tokens=512 >found.csv
+grep -q 'vllm serve {} --tensor-parallel-size 2' found.csv || complain 'a name with {} is not kept in the command'
+sed '/^command = /,/^};/d' "$data/models/engines/vllm.cfg" >engine.cfg
+echo 'command = { };' >>engine.cfg
+plan --engine ./engine.cfg --set case.tensor=2 --set serve.batch=64 --set serve.tokens=512 -o found.csv
+[ -z "$(column command)" ] || complain "an engine without a command has '$(column command)'"
+verdict 'serve_plan.command_lines_keep_names_and_may_be_missing'
 
 # refuses MESSAGE OPTIONS...: the search ends with 2 and this message
 refuses() {
@@ -75,6 +94,10 @@ refuses 'no limit for the time to the first token' --serve 'between_slo=30 ms'
 refuses 'is not a key of a layout' --serve "$load" --vary serve.rate=1,2
 refuses 'no layout has at most 2 GPUs' --serve "$load" --gpus 2 --copies 4
 refuses 'must be a whole number from 1 to 4096' --serve "$load" --gpus 2.5
+refuses 'must be a whole number from 1 to 4096' --serve "$load" --gpus many
+refuses "'case.tensor=0' must be a whole number from 1 on" --serve "$load" --gpus 2 --vary case.tensor=0,1
+refuses "'case.tensor=many' must be a whole number from 1 on" --serve "$load" --gpus 2 --vary case.tensor=many,1
+refuses 'case.prefill has 71 values' --serve "$load" --gpus 2 --set "case.prefill=$(seq -s, 0 70)"
 refuses 'case.tensor = "many" is not a plain number' --serve "$load" --gpus 2 --set case.tensor=many
 printf '0\t100\t10\n' >list.tsv
 refuses 'serve.list states when requests arrive' --serve "$load,list=list.tsv"

@@ -71,6 +71,9 @@ static void heads_that_do_not_divide_are_refused(void)
 		"n.cfg:3: layer 'a': attention needs heads (write heads = 12)");
 	refuses("{ name = \"a\"; op = \"attention\"; heads = 2; window = 3; },\n",
 		"n.cfg:3: layer 'a': a window needs causal attention (write causal = true)");
+	refuses("{ name = \"a\"; op = \"latent_attention\"; heads = 2; head_size = 4; kv_rank = 8; "
+		"rope = 6; },\n",
+		"n.cfg:3: layer 'a': rope is 6, but must be below head_size, which is 4");
 }
 
 static void keys_that_an_op_lacks_are_refused(void)
