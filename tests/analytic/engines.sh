@@ -69,14 +69,14 @@ refused() {
 }
 refused experts_need_a_network_of_experts "case.expert: model 'llama3-8b': it has no experts (write case.expert=1)" \
 	'--model llama3-8b --serve rate=1 --set case.expert=2'
-refused experts_are_spread_in_model_servers_only 'case.tensor and case.expert split model servers' \
+refused experts_are_spread_in_model_servers_only 'case.tensor, case.pipeline and case.expert split model servers' \
 	'--model qwen3-30b-a3b --set case.expert=2'
 refused engines_serve_requests 'case.engine is a model server, but the case serves no requests' \
 	'--model llama3-8b --engine vllm'
 refused fixed_batches_need_as_many_clients 'serve.batching=fixed waits for 8 requests at each replica, more than 4' \
 	'--model resnet50 --stack serving --serve batching=fixed,batch=8,concurrency=4'
-refused experts_are_not_split_by_tensors 'case.tensor: model' \
-	'--model qwen3-30b-a3b --serve rate=1 --set case.tensor=2'
+refused experts_are_split_or_spread "experts are either split or spread (write case.tensor=1 or case.expert=1)" \
+	'--model qwen3-30b-a3b --serve rate=1 --set case.tensor=2 --set case.expert=2'
 
 # Sixteen H100 on two machines over 10 Gb/s: with eight adapters eight rings carry an eighth each.
 sockets() {

@@ -116,7 +116,7 @@ echo '64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=0.213 ms' >ping.log
 	expect 2 "'x' is not a time above 0" diagnose --step x $case
 	expect 2 'one step time gives no curve' diagnose --step 1s $case --plot x.svg
 	expect 2 'no link, GPU' diagnose "$samples/simulated-half-nvlink.log" $case --fail nvv9
-	expect 2 'cannot read' diagnose missing.log $case
+	expect 2 'cannot be read' diagnose missing.log $case
 	expect 2 'noise must be above 0' diagnose x.log $case --noise 0
 }
 verdict unit.diagnose.logs_of_other_systems_are_refused

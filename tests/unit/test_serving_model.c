@@ -147,7 +147,8 @@ static void cache_of_latent_attention_is_not_split(void)
 		"\"latent_attention\";"
 		"heads = 8; head_size = 192; kv_rank = 512; rope = 64; value_size = 128; causal = "
 		"true; });"
-		"},\n%s{ name = \"logits\"; op = \"linear\"; out = 100; });};";
+		"},\n%s{ name = \"logits\"; op = \"linear\"; out = 100; },\n"
+		"{ name = \"loss\"; op = \"cross_entropy\"; });};";
 	static const char state[] =
 		"{ name = \"state\"; op = \"recurrent\"; in = 512; hidden = 256; "
 		"state = 16; weights = 5; },\n";
