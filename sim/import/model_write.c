@@ -29,14 +29,18 @@ static void write_values(struct model *m)
 	says(m, "features", m->hidden, FIELD_HIDDEN, "");
 	says(m, "heads", m->heads, FIELD_HEADS, "");
 	says(m, "kv_heads", m->kv_heads, FIELD_KV_HEADS, "as many as heads");
-	says(m, "head_size", m->head_size, FIELD_HEAD_SIZE, "features / heads");
+	says(m, "head_size", m->head_size, m->kv_rank > 0 ? FIELD_PLAIN_SIZE : FIELD_HEAD_SIZE,
+	     m->kv_rank > 0 ? "128, and the rotary part" : "features / heads");
 	if (m->experts > 0) {
 		says(m, "experts", m->experts, FIELD_EXPERTS, "usual for the family");
 		says(m, "top", m->top, FIELD_TOP, "usual for the family");
 		says(m, "hidden", m->expert_mlp,
 		     model_has(m, FIELD_EXPERT_MLP) ? FIELD_EXPERT_MLP : FIELD_MLP, "4 x features");
 		if (m->shared > 0)
-			says(m, "shared", m->shared, FIELD_SHARED_MLP, "");
+			says(m, "shared", m->shared,
+			     model_has(m, FIELD_SHARED_COUNT) ? FIELD_SHARED_COUNT
+							      : FIELD_SHARED_MLP,
+			     "one expert");
 	} else {
 		says(m, "hidden", m->mlp, model_has(m, FIELD_MLP) ? FIELD_MLP : FIELD_EXPANSION,
 		     "4 x features");
