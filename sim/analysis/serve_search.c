@@ -166,7 +166,7 @@ static bool read_axes(struct layout_search *s)
 				   "serve.batch or serve.tokens)",
 				   axis->key);
 	}
-	for (size_t key = 0; key < LAYOUT_KEYS; key++) {
+	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++) {
 		const struct setting *fixed = request_setting(&s->base, layout_keys[key]);
 		if (fixed && s->axes[key].count == 0)
 			sweep_axis_read(s->arena, s->diag, fixed->origin.file, fixed->text,
@@ -247,7 +247,7 @@ static void keep(struct layout_search *s, const double *sizes)
 				 .found.gpus_count = replica_gpus(sizes) * sizes[LAYOUT_COPIES],
 				 .found.name = ""};
 	memcpy(new.found.sizes, sizes, sizeof new.found.sizes);
-	for (size_t key = 0; key < LAYOUT_KEYS; key++)
+	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++)
 		if (is_known(key))
 			new.found.name = arena_printf(s->arena, "%s%s%s=%.15g", new.found.name,
 						      key ? " " : "", layout_keys[key], sizes[key]);
@@ -339,7 +339,7 @@ static const struct setting *settings_at(struct layout_search *s, const struct l
 		arena_printf(s->arena, "serve.warmup=%g",
 			     s->own_warmup ? s->params->warmup_ratio : WARMUP_RATIO),
 		origin};
-	for (size_t key = 0; key < LAYOUT_KEYS; key++)
+	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++)
 		settings[LOAD_SETTINGS + key] =
 			is_known(key) ? (struct setting){arena_printf(s->arena, "%s=%.15g",
 								      layout_keys[key],
