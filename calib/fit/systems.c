@@ -243,9 +243,9 @@ static size_t add_system(struct arena *arena, const struct left_out *left, size_
 	return count;
 }
 
-/* Finds the factor of the errors of forwarded rows, or of all other rows, for which they have the
- * expected squares (step 3). */
-static double growth_of(const struct error_row *rows, size_t count, bool forwarded,
+/* Finds the factor of all errors but those of forwarding for which their rows have the expected
+ * squares (step 3). */
+static double growth_of(const struct error_row *rows, size_t count,
 			const struct model_error same[MECHANISM_COUNT], double before)
 {
 	const int steps = 40;
@@ -257,7 +257,7 @@ static double growth_of(const struct error_row *rows, size_t count, bool forward
 		for (size_t i = 0; i < count; i++) {
 			const struct error_row *row = &rows[i];
 			double own = components_variance(row, same);
-			if (own > 0 && forwarded == (row->shares[MECHANISM_FORWARDED] > 0))
+			if (own > 0 && row->shares[MECHANISM_FORWARDED] == 0)
 				excess += row->weight * (row->square / (row->known_variance +
 									pow(growth, 2) * own) -
 							 1);
@@ -277,7 +277,7 @@ void systems_errors(const struct left_out *left, const char *without,
 	struct error_row *rows = ARENA_ARRAY(scratch, left->count + 1, struct error_row);
 	for (size_t m = 0; m < MECHANISM_COUNT; m++)
 		errors->of[m][DISTANCE_SAME_SYSTEM] = (struct distance_error){.error = same[m]};
-	errors->growth[DISTANCE_SAME_SYSTEM] = errors->forwarded_growth[DISTANCE_SAME_SYSTEM] = 1;
+	errors->growth[DISTANCE_SAME_SYSTEM] = 1;
 	for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++) {
 		size_t count = 0;
 		for (size_t i = 0; i < left->count; i++)
@@ -285,14 +285,10 @@ void systems_errors(const struct left_out *left, const char *without,
 				count += add_system(scratch, left, i, without, d,
 						    same[MECHANISM_LOCAL], &rows[count]);
 		struct model_error priors[MECHANISM_COUNT], found[MECHANISM_COUNT];
-		errors->growth[d] = growth_of(rows, count, false, same, errors->growth[d - 1]);
-		errors->forwarded_growth[d] =
-			growth_of(rows, count, true, same, errors->forwarded_growth[d - 1]);
-		for (size_t m = 0; m < MECHANISM_COUNT; m++) {
-			double growth = m == MECHANISM_FORWARDED ? errors->forwarded_growth[d]
-								 : errors->growth[d];
-			priors[m] = (struct model_error){same[m].ratio * growth, PRIOR_SYSTEMS};
-		}
+		errors->growth[d] = growth_of(rows, count, same, errors->growth[d - 1]);
+		for (size_t m = 0; m < MECHANISM_COUNT; m++)
+			priors[m] = (struct model_error){same[m].ratio * errors->growth[d],
+							 PRIOR_SYSTEMS};
 		components_estimate(rows, count, priors, found);
 		for (size_t m = 0; m < MECHANISM_COUNT; m++) {
 			struct distance_error *e = &errors->of[m][d];

@@ -13,9 +13,9 @@
  *   2  A system counts once: its n rows have the weight 1/n. An |r| above twice the median of the
  *      system's rows counts as twice the median. Such rows have a cause of their own, for example
  *      a network that loses packets.
- *   3  The error of forwarding grows with the distance by one factor, and all others by another,
- *      with which the mean of r^2 / variance over systems is 1. One more system with the factor of
- *      the next smaller distance is counted, because there may be no other.
+ *   3  All errors but that of forwarding grow with the distance by a common factor, with which the
+ *      mean of r^2 / variance over systems is 1. One more system with the factor of the next
+ *      smaller distance is counted, because there may be no other.
  *   4  components.h splits the errors into those of mechanisms. The prior of each is its error on
  *      the same system times that factor, with the weight of PRIOR_SYSTEMS systems. An error is
  *      at least that of a smaller distance. */
@@ -60,8 +60,7 @@ struct distance_error {
 struct distance_errors {
 	/* those of the same system are given */
 	struct distance_error of[MECHANISM_COUNT][DISTANCE_COUNT];
-	/* factors of the error of forwarding and of all others */
-	double forwarded_growth[DISTANCE_COUNT], growth[DISTANCE_COUNT];
+	double growth[DISTANCE_COUNT]; /* factor of all errors but those of forwarding */
 };
 /* Estimates the errors from fit rows, except those of the system `without`, which may be NULL. The
  * errors on the same system are given. */

@@ -155,9 +155,8 @@ static int save_errors(const struct command *command, const struct fit_result *c
 		       mechanism_path((enum mechanism)k), 100 * errors->same[k].ratio,
 		       errors->same[k].freedom_count, errors->rows_count[k]);
 	for (size_t d = 1; d < DISTANCE_COUNT && !command->quiet; d++)
-		printf("%s: model errors are %.2f times as large, that of forwarding %.2f times\n",
-		       distance_name((enum distance)d), errors->far.growth[d],
-		       errors->far.forwarded_growth[d]);
+		printf("%s: model errors are %.2f times as large\n",
+		       distance_name((enum distance)d), errors->far.growth[d]);
 	return write_file(path, write_errors, errors);
 }
 
