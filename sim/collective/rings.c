@@ -329,6 +329,7 @@ static struct cut find_cut(const struct ring_machine *machine, size_t channel, s
 	size_t entry_weight = machine->inner.switched && machine->places[0].by_rail ? 32 : 1;
 	struct cut best = {channel % machine->inner.ring_count, 0};
 	size_t best_cost = SIZE_MAX;
+	FW_ASSERT(count > 0);
 	for (size_t ring = 0; ring < machine->inner.ring_count; ring++) {
 		const uint32_t *order = machine->inner.order + ring * count;
 		for (size_t first = 0; first < count; first++) {

@@ -35,7 +35,7 @@ static int import(const struct command *command, const struct importer *importer
 	*progress = progress_new("MB", NULL, command->quiet);
 	imported->tell = progress_tell;
 	imported->tell_ctx = progress;
-	const char *why;
+	const char *why = "";
 	FILE *in = from_stdin ? stdin : file_once(path, &why);
 	if (!in)
 		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, why);
