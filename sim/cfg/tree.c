@@ -65,6 +65,8 @@ static void build_value(struct building *b, const config_setting_t *setting, str
 		return;
 	case CONFIG_TYPE_STRING:
 		node->type = TYPE_TEXT;
+		if (!config_setting_get_string(setting))
+			arena_out_of_memory();
 		node->text = arena_strdup(b->arena, config_setting_get_string(setting));
 		return;
 	default:
@@ -78,8 +80,11 @@ static void build(struct building *b, const config_setting_t *setting, struct cf
 	build_value(b, setting, node);
 	note(b, node);
 	node->children = ARENA_ARRAY(b->arena, node->count, struct cfg_node);
-	for (size_t i = 0; i < node->count; i++)
+	for (size_t i = 0; i < node->count; i++) {
 		build(b, config_setting_get_elem(setting, (unsigned)i), &node->children[i]);
+		if (node->type == TYPE_GROUP && !node->children[i].name)
+			arena_out_of_memory(); /* libconfig does not check its copies of names */
+	}
 }
 
 /* Returns the given line of text from its first word on, at most 60 bytes, with control characters
