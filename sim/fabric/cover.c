@@ -11,7 +11,7 @@
 /* A covered resource is never full, even with the rounding errors of many changes. */
 static const double margin_ratio = 1 - 1e-6;
 
-/* Failures after which a resource is no longer examined. */
+/* After this number of failures a resource is not examined again. */
 enum { FAILURES_MOST = 8 };
 
 /* Returns true if the flow loads its use `step` places further with a larger part. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Spreads of constants between GPU generations, by hand. Two generations of which one reaches twice the part of the
-# other are both wrong by ln 2 = 0.693 when the other predicts them. A constant of one generation has no spread.
+# Spreads of constants between GPU generations, by hand. If one of two generations reaches twice the part of the
+# other, each is wrong by ln 2 = 0.693 when the other predicts it. A constant of one generation has no spread.
 # Student's t with one degree of freedom has its 95 % point at 6.31; the expansion in 1 / freedom gives 4.59, so the
 # factor is exp(0.693 x 4.59) = 24.1.
 set -u
