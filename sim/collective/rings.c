@@ -360,23 +360,6 @@ static const struct ring_machine *fewest_adapters(const struct finder *finder)
 	return fewest;
 }
 
-/* Returns the number of a channel's adapter: that of the GPU which is nearest to the channel's
- * adapter in the machine with the fewest, because messages take the rail of the receiver's
- * counterpart. */
-static size_t channel_adapter(const struct ring_machine *machine, const struct ring_machine *fewest,
-			      size_t channel)
-{
-	size_t best = SIZE_MAX;
-	for (size_t place = 0; fewest->adapter_count > 0 && place < fewest->count; place++)
-		if (place < machine->count &&
-		    fewest->adapter[place] == channel % fewest->adapter_count &&
-		    (best == SIZE_MAX || fewest->level[place] < fewest->level[best]))
-			best = place;
-	if (best != SIZE_MAX)
-		return machine->adapter[best];
-	return machine->adapter_count > 0 ? channel % machine->adapter_count : 0;
-}
-
 /* Returns the number of channels across machines: one for each adapter of the machine with the
  * fewest (NCCL, src/init.cc: the least of all ranks), or more if one inner ring is slower than an
  * adapter. */
@@ -396,9 +379,11 @@ static size_t channels_across(const struct finder *finder, double inside_Bps, do
 	return adapters * (size_t)fmax(1, needed);
 }
 
+/* NCCL's search examines each machine by itself: channel k uses the k-th adapter in the order of
+ * the GPUs, whatever adapters the other machines lack (src/graph/search.cc, ncclTopoSelectNets). */
 static void write_across(struct finder *finder, size_t channels, size_t rank_count, uint32_t *order)
 {
-	const struct ring_machine *fewest = fewest_adapters(finder);
+	size_t fewest = fewest_adapters(finder)->adapter_count, adapters = fewest > 0 ? fewest : 1;
 	struct cut *cuts = ARENA_ARRAY(finder->scratch, channels, struct cut);
 	size_t at = 0;
 	for (size_t m = 0; m < finder->machine_count; m++) {
@@ -408,9 +393,8 @@ static void write_across(struct finder *finder, size_t channels, size_t rank_cou
 			size_t *uses = ARENA_ARRAY(finder->scratch,
 						   2 * count + machine->inner.ring_count, size_t);
 			for (size_t channel = 0; channel < channels; channel++)
-				cuts[channel] = find_cut(machine, channel,
-							 channel_adapter(machine, fewest, channel),
-							 uses, uses + count, uses + 2 * count);
+				cuts[channel] = find_cut(machine, channel, channel % adapters, uses,
+							 uses + count, uses + 2 * count);
 		}
 		for (size_t channel = 0; channel < channels; channel++) {
 			const uint32_t *inner = machine->inner.order + cuts[channel].ring * count;

@@ -155,6 +155,24 @@ static const char *rank_name(const struct rank_state *rank)
 	return rank->place.gpu ? gpu_name(rank->place.gpu) : guest_name(rank->place.guest);
 }
 
+/* Returns what is to be done if no route joins the adapters of two ranks, or an empty text. */
+static const char *adapters_hint(struct communicator *comm, const struct way *way)
+{
+	const int *adapter_of = comm->rings.adapter_of;
+	struct leg leg = {0};
+	if (way->from >= comm->rank_count || way->to >= comm->rank_count ||
+	    adapter_of[way->from] < 0 || adapter_of[way->to] < 0 ||
+	    leg_across(comm, &leg, way, adapter_of[way->from], adapter_of[way->to],
+		       TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS))
+		return "";
+	return arena_printf(comm->spec.arena,
+			    ", because no switch joins their adapters '%s' and '%s' (write "
+			    "library.pxn = true or wiring.rail_only = false, and let all "
+			    "machines use the same adapters)",
+			    fabric_node_name(comm->spec.fabric, adapter_of[way->from]),
+			    fabric_node_name(comm->spec.fabric, adapter_of[way->to]));
+}
+
 struct way *way_find(struct communicator *comm, size_t from, size_t to)
 {
 	const struct fold *fold = comm->spec.fold;
@@ -193,9 +211,12 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 	if (wrong) {
 		const char *over = inside || !comm->spec.transport ? "PCIe or NVLink"
 								   : comm->spec.transport->name;
-		comm_fail(comm, arena_printf(comm->spec.arena, "%s from '%s' to '%s' over %s%s",
+		comm_fail(comm, arena_printf(comm->spec.arena, "%s from '%s' to '%s' over %s%s%s",
 					     wrong, rank_name(a), rank_name(b), over,
-					     found ? "" : fabric_route_hint(comm->spec.fabric)));
+					     found ? "" : fabric_route_hint(comm->spec.fabric),
+					     found || !network || comm->socket
+						     ? ""
+						     : adapters_hint(comm, way)));
 		return NULL;
 	}
 	way_bound(comm, way);

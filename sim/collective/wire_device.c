@@ -73,6 +73,21 @@ static double peer_ratio(const struct communicator *comm, const struct rank_stat
 	return level == PATH_PHB || redirected ? host->peer_root_ratio : 1;
 }
 
+/* Adds the way through a buffer in host memory. NCCL puts it into the memory of the receiver's
+ * processor (src/transport/shm.cc, NCCL_SHM_LOCALITY), so the sender's writes cross the link
+ * between processors. */
+static bool leg_shared_memory(struct communicator *comm, struct leg *leg,
+			      const struct rank_state *a, const struct rank_state *b)
+{
+	bool crosses = b->root_node != a->root_node && b->root_node != b->host_node;
+	bool written =
+		crosses ? leg_route(comm, leg, a->gpu_node, b->root_node, TRAFFIC_COPIES) &&
+				  leg_route(comm, leg, b->root_node, b->host_node, TRAFFIC_COPIES)
+			: leg_host(comm, leg, a, false);
+	leg_memory(leg, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
+	return written && leg_host(comm, leg, b, true);
+}
+
 static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
@@ -107,11 +122,8 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 	    leg_route(comm, leg, b->root_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	*leg = (struct leg){.rate_ratio = 1, .leaves = true};
-	if (!comm->library->shm || !leg_host(comm, leg, a, false) || !leg_host(comm, leg, b, true))
-		return false;
-	leg_memory(leg, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
 	way->hop_count = 2;
-	return true;
+	return comm->library->shm && leg_shared_memory(comm, leg, a, b);
 }
 
 bool way_inside(struct communicator *comm, struct way *way)

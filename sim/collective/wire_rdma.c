@@ -78,27 +78,47 @@ static bool direct_allowed(const struct communicator *comm, const struct rank_st
 	return true;
 }
 
-/* Returns the rank of from's machine at the same place as `to` in its own machine. Equal machines
- * have their adapters on the same rail. */
-static size_t counterpart(const struct communicator *comm, size_t from, size_t to)
+/* The rank of the sender's machine whose adapter is on the message's rail. */
+struct via {
+	size_t rank;
+	bool ring; /* the message belongs to a ring or tree over the machines */
+};
+
+/* Finds that rank. A ring has one adapter in each machine, that of the rank where it enters
+ * (src/graph/search.cc, ncclTopoGetNetDev with a graph). It passes from an end of the ring in one
+ * machine to its first rank in another one, and so does a tree. Other messages take the adapter of
+ * the rank at the receiver's place (ncclTopoGetNetDev without a graph). */
+static struct via find_via(const struct communicator *comm, const struct way *way)
 {
-	const struct rank_state *ranks = comm->ranks;
-	size_t place = 0;
-	for (size_t r = 0; r < to; r++)
-		place += ranks[r].machine == ranks[to].machine;
+	const struct rings *rings = &comm->rings;
+	const struct rank_state *ranks = comm->ranks, *a = &ranks[way->from], *b = &ranks[way->to];
+	size_t begin = 0, end = 0, entry = 0, place = 0, real = SIZE_MAX;
+	for (size_t r = 0; r < comm->all_count; r++) {
+		begin += rings->node_of[r] < a->machine;
+		end += rings->node_of[r] <= a->machine;
+		entry += rings->node_of[r] < b->machine;
+	}
+	for (size_t r = 0; r < way->to; r++)
+		place += ranks[r].machine == b->machine;
+	for (size_t ring = 0; ring < rings->shape.ring_count; ring++) {
+		const uint32_t *order = rings->order + ring * comm->all_count;
+		if (order[entry] == b->real &&
+		    (order[begin] == a->real || order[end - 1] == a->real))
+			real = order[begin];
+	}
 	for (size_t r = 0; r < comm->rank_count; r++)
-		if (ranks[r].machine == ranks[from].machine && place-- == 0)
-			return r;
-	return from;
+		if (ranks[r].machine == a->machine &&
+		    (real == SIZE_MAX ? place-- == 0 : ranks[r].real == real))
+			return (struct via){r, real != SIZE_MAX};
+	return (struct via){way->from, false};
 }
 
 /* Adds the way from the sending GPU to the adapter on the receiver's rail, through the memory of
  * the GPU next to that adapter (PXN). So only leaves are crossed, not the spine. All ranks use it
  * or none, because otherwise two would share a slot. Returns false if there is no such way. */
-static bool reach_rail(struct communicator *comm, struct leg *leg, const struct way *way, int out)
+static bool reach_rail(struct communicator *comm, struct leg *leg, const struct rank_state *a,
+		       const struct rank_state *via, int out)
 {
-	const struct rank_state *a = &comm->ranks[way->from];
-	const struct rank_state *via = &comm->ranks[counterpart(comm, way->from, way->to)];
 	return comm->library->gpudirect && comm->library->pxn && via->gpu_node >= 0 &&
 	       leg_nvlink(comm, leg, a->gpu_node, via->gpu_node) &&
 	       leg_route(comm, leg, via->gpu_node, out, TRAFFIC_COPIES);
@@ -115,10 +135,10 @@ static bool is_far(const struct communicator *comm, const struct rank_state *ran
 /* Returns true if a message should leave through the memory of the GPU next to the adapter `rail`:
  * if the sender's own adapter `out` is another one, or if it is the same one but behind a root
  * complex. NCCL prefers PXN to such paths (src/graph/topo.h, PATH_PXN is less than PATH_PHB). */
-static bool takes_rail(const struct communicator *comm, const struct way *way, int rail, int out)
+static bool takes_rail(const struct communicator *comm, const struct way *way, size_t via, int out)
 {
-	size_t via = counterpart(comm, way->from, way->to);
-	if (rail < 0 || comm->library->cross_nic_count == 1)
+	int rail = comm->rings.adapter_of[via];
+	if (comm->library->cross_nic_count == 1)
 		return false;
 	return rail != out || (out >= 0 && via != way->from && comm->ranks[via].gpu_node >= 0 &&
 			       is_far(comm, &comm->ranks[way->from], out) &&
@@ -139,34 +159,38 @@ static bool adapter_way(struct communicator *comm, struct leg *leg, const struct
 }
 
 /* Adds the network part: to the receiver's own adapter, on its rail if the sender can reach it,
- * else through the sender's own adapter; without adapters, on the shortest route. Returns the route
- * that crosses the network. */
+ * else through the sender's own adapter. Without PXN, NCCL's rings reach the rail's adapter over
+ * PCIe, because their search first tries one adapter for both ends (src/graph/search.cc,
+ * ncclTopoCompute), and so do other messages with NCCL_CROSS_NIC=0. Without adapters, it adds the
+ * shortest route. Returns the route that crosses the network. */
 static const struct route *add_network(struct communicator *comm, struct leg *leg,
 				       const struct way *way, int from, int to)
 {
 	const int *adapter_of = comm->rings.adapter_of;
+	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
 	bool workers = way->from < comm->rank_count && way->to < comm->rank_count;
 	int in = workers ? adapter_of[way->to] : -1, out = workers ? adapter_of[way->from] : -1;
-	int rail = workers ? adapter_of[counterpart(comm, way->from, way->to)] : -1;
+	struct via via = workers ? find_via(comm, way) : (struct via){way->from, false};
+	int rail = workers ? adapter_of[via.rank] : -1, cross = (int)comm->library->cross_nic_count;
 	const struct leg before = *leg;
-	bool device = from == comm->ranks[way->from].gpu_node;
-	bool inside = way->meets == FOLD_INSIDE &&
-		      comm->ranks[way->from].host_node == comm->ranks[way->to].host_node;
-	bool railed = device && !inside && takes_rail(comm, way, rail, out);
-	for (int own = railed ? 0 : 1; own < 2; own++) {
+	bool inside = way->meets == FOLD_INSIDE && a->host_node == b->host_node;
+	bool railed =
+		from == a->gpu_node && !inside && rail >= 0 && takes_rail(comm, way, via.rank, out);
+	bool by_pcie = !inside && (cross == 0 || (via.ring && cross != 1));
+	for (int attempt = railed ? 0 : 1; attempt < (by_pcie ? 3 : 2); attempt++) {
 		*leg = before;
-		int by = own ? out : rail;
+		int by = attempt == 1 ? out : rail;
 		if (by < 0 || in < 0 ||
-		    !(own ? adapter_way(comm, leg, &comm->ranks[way->from], from, by, false)
-			  : reach_rail(comm, leg, way, by)))
+		    !(attempt > 0 ? adapter_way(comm, leg, a, from, by, false)
+				  : reach_rail(comm, leg, a, &comm->ranks[via.rank], by)))
 			continue;
 		size_t crossing = leg->route_count;
 		if (leg_across(comm, leg, way, by, in, TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS) &&
-		    adapter_way(comm, leg, &comm->ranks[way->to], to, in, true))
+		    adapter_way(comm, leg, b, to, in, true))
 			return leg->routes[crossing];
 	}
 	*leg = before;
-	if (inside) /* the shortest route has no adapter */
+	if (inside || (in >= 0 && out >= 0)) /* the shortest route has no adapter, or another */
 		return NULL;
 	return leg_across(comm, leg, way, from, to, TRAFFIC_RDMA) ? leg->routes[0] : NULL;
 }

@@ -49,7 +49,14 @@ between "$(awk -v c="$common" 'BEGIN { print 0.9 * c }')" "$(awk -v c="$common" 
 shows 'fabric.rail3.1-spine3 '
 grep -q -e '-spine ' "$scratch.out" && complain 'there is a common spine'
 rails --set wiring.rail_only=true --set library.pxn=false
-between 0.1 "$(awk -v c="$common" 'BEGIN { print 0.5 * c }')" 'rail-only without PXN'
+shows "FAIL: no route from .* because no switch joins their adapters 'n0.nic[0-9]' and 'n[0-9].nic[0-9]'"
+# Rings reach the rail of the next machine over PCIe: first and last GPU are next to one adapter.
+rails --set wiring.rail_only=true --set library.pxn=false --set library.algorithm=ring --collective all_reduce
+shows 'GB/s bus bandwidth'
+grep -q 'FAIL' "$scratch.out" && complain 'a ring on one rail needs no PXN'
+# Channel k joins the k-th adapter that each machine has left, so nic1 meets nic0 of another rail.
+rails --set wiring.rail_only=true --fail n0.nic0 --set library.algorithm=ring --collective all_reduce
+shows "no switch joins their adapters 'n0.nic1' and"
 verdict long_links.rail_only_networks_depend_on_pxn
 
 # A V100 behind one port of 12.5 GB/s, or of two such cables; the adapter's PCIe has 14.4 GB/s.

@@ -28,3 +28,16 @@ verdict peer_access.geforce_gpus_exchange_data_in_host_memory
 nvlink=$(bandwidth --topology dgx1-v100 --gpus 8 --set 'gpu.*.peer_access=false')
 [ "$nvlink" = "$(bandwidth --topology dgx1-v100 --gpus 8)" ] || complain "NVLinks: $nvlink GB/s without peer access over PCIe"
 verdict peer_access.nvlinks_need_no_access_over_pcie
+
+# A ring of four GPUs on two sockets crosses the link between them once in each direction, because the
+# buffer is in the memory of the receiver's socket: 0.83 x 20 GB/s x 64 / 72 = 14.8 GB/s.
+{
+	printf '\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity\n'
+	printf 'GPU0\t X \tNODE\tSYS\tSYS\t0-31\t0\nGPU1\tNODE\t X \tSYS\tSYS\t0-31\t0\n'
+	printf 'GPU2\tSYS\tSYS\t X \tNODE\t32-63\t1\nGPU3\tSYS\tSYS\tNODE\t X \t32-63\t1\n\n'
+	for gpu in 0 1 2 3; do echo "GPU $gpu: NVIDIA GeForce RTX 5090 (UUID: GPU-0000000$gpu)"; done
+} >"$scratch/sockets.txt"
+farwire import topology "$scratch/sockets.txt" -o "$scratch/sockets.cfg" -q
+across=$(bandwidth --topology "$scratch/sockets.cfg" --gpus 4 --set 'link.cpu0-cpu1.bandwidth=20 GB/s')
+echo "$across" | awk '{ exit !($1 > 14.2 && $1 < 14.9) }' || complain "across 20 GB/s between sockets: $across GB/s, not 14.8"
+verdict peer_access.buffers_of_other_sockets_are_reached_over_their_link

@@ -34,6 +34,10 @@ slower 1.85 2 --degrade n0.gpu3=0.5
 slower 5 20 --fail link.n0.nv0
 machine='--topology dgx-h100 --gpus 16'
 slower 1.2 2.1 --fail n0.nic0
+# Two adapters of eight lack in each machine, on other rails: six rings remain, 8/6 of the time.
+machine='--topology dgx-h100 --gpus 16 --set library.algorithm=ring'
+slower 1.2 1.45 --fail n0.nic0,n0.nic1,n1.nic4,n1.nic5
+machine='--topology dgx-h100 --gpus 16'
 slower 1.8 2.1 --degrade n1=0.5
 machine='--topology dgx1-v100 --gpus 8'
 slower 1.1 2 --fail n0.nv0-1

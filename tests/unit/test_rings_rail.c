@@ -2,9 +2,9 @@
 /* Rings of machines in which GPUs lack an adapter, if messages take the receiver's rail. */
 #include "tests/ring_site.h"
 
-/* Adds a machine of four GPUs at an NVSwitch. Each has a PCIe switch with an adapter, but the first
- * `without` GPUs have no adapter. */
-static void add_switched(struct site *site, int crossbar, size_t without)
+/* Adds a machine of four GPUs at an NVSwitch. Each has a PCIe switch with an adapter, except the
+ * GPUs whose bits are set in `lacks`. */
+static void add_switched(struct site *site, int crossbar, unsigned lacks)
 {
 	int host = node(site, "host"), nvswitch = node(site, "nvswitch");
 	for (size_t g = 0; g < 4; g++) {
@@ -13,7 +13,7 @@ static void add_switched(struct site *site, int crossbar, size_t without)
 		join(site, "pcie", plx, gpu, 12e9);
 		join(site, "pcie", plx, nic, 12e9);
 		join(site, "nvlink", gpu, nvswitch, 100e9);
-		if (g >= without)
+		if (!(lacks >> g & 1))
 			join(site, "infiniband", nic, crossbar, 12e9);
 		add_rank(site, gpu, host);
 		site->ranks[site->rank_count - 1].by_rail = true;
@@ -41,8 +41,8 @@ static void rings_by_rail_enter_through_different_adapters(void)
 		struct site site;
 		site_open(&site);
 		int crossbar = node(&site, "switch");
-		add_switched(&site, crossbar, without);
-		add_switched(&site, crossbar, without);
+		add_switched(&site, crossbar, (1U << without) - 1);
+		add_switched(&site, crossbar, (1U << without) - 1);
 		struct rings rings = found(&site);
 		CHECK(rings.shape.ring_count == 4 - without);
 		for (size_t m = 0; m < 2; m++)
@@ -67,9 +67,37 @@ static void the_machine_with_the_fewest_adapters_sets_the_rings(void)
 	}
 }
 
+/* The machines lack any of their adapters, not always the same ones. Each ring uses an adapter of
+ * its own in each machine, because NCCL numbers the adapters that a machine has. */
+static void machines_that_lack_different_adapters_use_all_others(void)
+{
+	for (unsigned lacks = 0; lacks < 256; lacks++) {
+		struct site site;
+		site_open(&site);
+		int crossbar = node(&site, "switch");
+		unsigned a = lacks & 15, b = lacks >> 4;
+		size_t left[] = {4, 4};
+		for (unsigned g = 0; g < 4; g++) {
+			left[0] -= a >> g & 1;
+			left[1] -= b >> g & 1;
+		}
+		size_t rings_most = left[0] < left[1] ? left[0] : left[1];
+		add_switched(&site, crossbar, a);
+		add_switched(&site, crossbar, b);
+		struct rings rings = found(&site);
+		if (rings_most > 0) {
+			CHECK(rings.shape.ring_count == rings_most);
+			CHECK(entry_count(&rings, 0) == rings_most);
+			CHECK(entry_count(&rings, 1) == rings_most);
+		}
+		arena_free(site.arena);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(rings_by_rail_enter_through_different_adapters),
 	TEST(the_machine_with_the_fewest_adapters_sets_the_rings),
+	TEST(machines_that_lack_different_adapters_use_all_others),
 };
 
 int main(void)
