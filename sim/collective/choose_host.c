@@ -12,8 +12,9 @@
  * by all-gather and the k-nomial tree are replaced by the binomial tree.
  *
  * Gloo has one algorithm for each collective (gloo/allreduce.cc, allgather.cc, broadcast.cc,
- * alltoall.cc, reduce_scatter.h). Its ring divides each part into at least two segments, so that
- * one is sent while the other is added. Two rings on the same connections do the same. */
+ * alltoall.cc). Its ring divides each part into at least two segments, so that one is sent while
+ * the other is added. Two rings on the same connections do the same. PyTorch reduces the whole
+ * buffer for a reduce-scatter (ProcessGroupGloo.cpp, reduce_scatter_tensor_coalesced). */
 
 #include "sim/collective/algorithm.h"
 #include "sim/collective/library.h"
@@ -78,7 +79,7 @@ static const struct rule *const tables[COLLECTIVE_COUNT] = {
 
 static const struct algorithm *const gloo[COLLECTIVE_COUNT] = {
 	[COLLECTIVE_ALL_REDUCE] = &algorithm_ring,
-	[COLLECTIVE_REDUCE_SCATTER] = &algorithm_recursive_halving,
+	[COLLECTIVE_REDUCE_SCATTER] = &algorithm_ring,
 	[COLLECTIVE_ALL_GATHER] = &algorithm_all_gather,
 	[COLLECTIVE_BROADCAST] = &algorithm_binomial_broadcast,
 	[COLLECTIVE_ALL_TO_ALL] = &algorithm_all_to_all,
@@ -102,7 +103,8 @@ static size_t peers_at_once(const struct library_params *library, bool all, size
 }
 
 /* All costs of messages are those of sockets and cores. Buffers of GPUs are copied to host memory
- * before and back after the collective; here both copies are before it. */
+ * before and back after the collective; here both copies are before it. A rank of an all-gather
+ * copies only its own part to host memory. */
 struct collective_choice host_choose(const struct library_params *library,
 				     const struct comm_shape *shape, enum collective collective,
 				     double size_B)
@@ -110,6 +112,7 @@ struct collective_choice host_choose(const struct library_params *library,
 	size_t n = shape->rank_count;
 	bool of_gloo = library->rules == RULES_GLOO;
 	bool parts = collective == COLLECTIVE_ALL_GATHER || collective == COLLECTIVE_ALL_TO_ALL;
+	double sent_ratio = collective == COLLECTIVE_ALL_GATHER ? 1 / (double)n : 1;
 	const struct rule *rule =
 		rule_of(collective, (double)n, parts ? size_B / (double)n : size_B);
 	const struct algorithm *own = algorithm_find(library->algorithm);
@@ -121,14 +124,14 @@ struct collective_choice host_choose(const struct library_params *library,
 					   .start_s = library->start_s};
 	for (int k = 0; k < HOP_CLASS_COUNT; k++)
 		choice.goodput_ratio[k] = 1;
-	if (collective == COLLECTIVE_REDUCE_SCATTER && pattern_power(n) != n)
+	if (collective == COLLECTIVE_REDUCE_SCATTER && pattern_power(n) != n && !of_gloo)
 		choice.algorithm = &algorithm_reduce_scatter;
 	if (collective == COLLECTIVE_ALL_GATHER && pattern_power(n) != n)
 		choice.algorithm = &algorithm_all_gather;
 	if (own && own->collective == collective)
 		choice.algorithm = own;
 	if (library->host_copy_Bps > 0)
-		choice.start_s += 2 * size_B / library->host_copy_Bps;
+		choice.start_s += (1 + sent_ratio) * size_B / library->host_copy_Bps;
 	if (collective == COLLECTIVE_ALL_TO_ALL)
 		choice.channel_count = peers_at_once(library, rule->at_once || of_gloo, n);
 	else if (of_gloo && choice.algorithm == &algorithm_ring)

@@ -161,6 +161,25 @@ static void gloo_adds_one_half_while_it_sends_the_other(void)
 	}
 }
 
+/* PyTorch's reduce-scatter over Gloo is an all-reduce of the whole buffer, and 6 MB of three ranks
+ * take 80 ms of either. An all-gather sends 2 parts of 2 MB in 40 ms, and copies 2 + 6 MB at 1
+ * GB/s. */
+static void gloo_reduces_the_whole_buffer_and_gathers_parts(void)
+{
+	static const double seconds[] = {0.08, 0.048};
+	for (size_t i = 0; i < 2; i++) {
+		struct comm_world *w = hosts(3);
+		w->library.rules = RULES_GLOO;
+		w->library.eager_B = 0;
+		w->library.cpu_reduce_threads_count = 1;
+		w->library.cpu_reduce_Bps = 200e6;
+		w->library.host_copy_Bps = i > 0 ? 1e9 : 0;
+		enum collective of = i > 0 ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
+		CHECK_NEAR(run_s(w, of, 6 * MB), seconds[i], 2e-3);
+		arena_free(w->arena);
+	}
+}
+
 /* Rows of coll_tuned_decision_fixed.c of Open MPI 4.1, read by hand. */
 static void choices_are_those_of_coll_tuned(void)
 {
@@ -234,6 +253,7 @@ int main(void)
 		TEST(binomial_broadcast_shares_the_adapter_of_the_root),
 		TEST(ranks_in_host_memory_add_on_their_core),
 		TEST(gloo_adds_one_half_while_it_sends_the_other),
+		TEST(gloo_reduces_the_whole_buffer_and_gathers_parts),
 		TEST(choices_are_those_of_coll_tuned),
 		TEST(buffers_of_gpus_are_copied_there_and_back),
 	};
