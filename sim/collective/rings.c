@@ -379,6 +379,26 @@ static size_t channels_across(const struct finder *finder, double inside_Bps, do
 	return adapters * (size_t)fmax(1, needed);
 }
 
+/* Writes the ranks of a machine in the order of a ring that enters at `cut`. Behind a switch any
+ * order has the same bandwidth. So a ring that would leave far from an adapter leaves where the
+ * next one enters, unless messages reach a near adapter over NVLink. */
+static void write_passage(const struct ring_machine *machine, const struct cut *cut,
+			  const struct cut *next, uint32_t *order)
+{
+	size_t count = machine->count;
+	const uint32_t *inner = machine->inner.order + cut->ring * count;
+	uint32_t near = machine->inner.order[next->ring * count + next->first];
+	uint32_t last = inner[(cut->first + count - 1) % count];
+	bool swaps = machine->inner.switched && !machine->places[0].by_rail &&
+		     machine->level[near] < machine->level[last] && near != inner[cut->first];
+	for (size_t i = 0; i < count; i++) {
+		uint32_t place = inner[(cut->first + i) % count];
+		if (swaps && (place == near || place == last))
+			place = place == near ? last : near;
+		order[i] = machine->ranks[place];
+	}
+}
+
 /* NCCL's search examines each machine by itself: channel k uses the k-th adapter in the order of
  * the GPUs, whatever adapters the other machines lack (src/graph/search.cc, ncclTopoSelectNets). */
 static void write_across(struct finder *finder, size_t channels, size_t rank_count, uint32_t *order)
@@ -396,12 +416,9 @@ static void write_across(struct finder *finder, size_t channels, size_t rank_cou
 				cuts[channel] = find_cut(machine, channel, channel % adapters, uses,
 							 uses + count, uses + 2 * count);
 		}
-		for (size_t channel = 0; channel < channels; channel++) {
-			const uint32_t *inner = machine->inner.order + cuts[channel].ring * count;
-			for (size_t i = 0; i < count; i++)
-				order[channel * rank_count + at + i] =
-					machine->ranks[inner[(cuts[channel].first + i) % count]];
-		}
+		for (size_t channel = 0; channel < channels; channel++)
+			write_passage(machine, cuts + channel, cuts + (channel + 1) % channels,
+				      order + channel * rank_count + at);
 		at += count;
 	}
 }

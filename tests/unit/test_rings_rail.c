@@ -94,10 +94,29 @@ static void machines_that_lack_different_adapters_use_all_others(void)
 	}
 }
 
+/* GPUs 0 and 2 of each machine have adapters. Without PXN, both rings also leave next to an
+ * adapter, although GPUs 3 and 1 are in front of 0 and 2 in the order of the ranks. */
+static void rings_without_rails_leave_next_to_an_adapter(void)
+{
+	struct site site;
+	site_open(&site);
+	int crossbar = node(&site, "switch");
+	add_switched(&site, crossbar, 10);
+	add_switched(&site, crossbar, 10);
+	for (size_t r = 0; r < 8; r++)
+		site.ranks[r].by_rail = false;
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 2);
+	for (size_t i = 0; i < 16; i += 4)
+		CHECK(rings.order[i] % 2 == 0 && rings.order[i + 3] % 2 == 0);
+	arena_free(site.arena);
+}
+
 static const struct test tests[] = {
 	TEST(rings_by_rail_enter_through_different_adapters),
 	TEST(the_machine_with_the_fewest_adapters_sets_the_rings),
 	TEST(machines_that_lack_different_adapters_use_all_others),
+	TEST(rings_without_rails_leave_next_to_an_adapter),
 };
 
 int main(void)
