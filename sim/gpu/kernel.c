@@ -175,14 +175,15 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 {
 	const struct kernel_params *kernels = efficiency->kernels;
 	double library_ratio = work->library_ratio > 0 ? work->library_ratio : 1;
+	double fp8_ratio = work->plain ? kernels->plain_fp8_ratio : kernels->product_fp8_ratio;
 	const double ratios[] = {
 		[NUMBER_FP32] = kernels->product_fp32_ratio,
 		[NUMBER_TF32] = kernels->product_tf32_ratio,
 		[NUMBER_FP16] = kernels->product_half_ratio,
 		[NUMBER_BF16] = kernels->product_half_ratio,
-		[NUMBER_FP8] = kernels->product_fp8_ratio,
-		[NUMBER_INT8] = kernels->product_fp8_ratio,
-		[NUMBER_FP4] = kernels->product_fp8_ratio,
+		[NUMBER_FP8] = fp8_ratio,
+		[NUMBER_INT8] = fp8_ratio,
+		[NUMBER_FP4] = kernels->product_fp4_ratio,
 	};
 	enum number_type type = computed_in(gpu, work->type);
 	double ratio = ratios[type];

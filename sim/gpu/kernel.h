@@ -126,7 +126,8 @@ struct kernel_work {
  * type at which an SM multiplies while loads do not limit it. On Kepler, the peak counts
  * KEPLER_CORE_RATIO times. */
 struct kernel_params {
-	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
+	double product_fp32_ratio, product_tf32_ratio, product_half_ratio;
+	double product_fp8_ratio, product_fp4_ratio, plain_fp8_ratio;
 	double convolution_ratio, attention_ratio, cudnn_attention_ratio, attention_forward_ratio;
 	double fill_s, load_Bps, split_s, operand_ratio;
 	double attention_fill_s, attention_floor_s, attention_store_s;

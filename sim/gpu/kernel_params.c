@@ -26,6 +26,11 @@ static const struct param_row kernel_rows[] = {
 	COST_REACHED(struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
 		     "part of the FP8 peak that large matrix products reach",
 		     "assumption: lower than for 16 bits, because bytes and start-up weigh more"),
+	COST_REACHED(struct kernel_params, product_fp4_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
+		     "part of the FP4 peak that large matrix products reach",
+		     "assumption: lower than for FP8, because bytes weigh more again"),
+	COST_REACHED(struct kernel_params, plain_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+		     "part of the FP8 peak that vLLM's FP8 products reach", BETWEEN),
 	COST_REACHED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
 		     "part of the peak of its number type that fused attention reaches", BETWEEN),
 	COST_REACHED(

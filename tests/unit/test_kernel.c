@@ -311,6 +311,30 @@ static void missing_number_types_fall_back_to_wider_ones(void)
 	CHECK_NEAR(kernel_duration_s(&old, &by_low, &work), 2 * bf16_s, 1e-12);
 }
 
+/* Half of the part of the peak is twice the time of products that nothing else limits. Each of the
+ * three parts belongs to its own products. */
+static void fp8_fp4_and_plain_products_have_parts_of_the_peak_of_their_own(void)
+{
+	struct gpu_params gpu = gpu_of(10);
+	gpu.fp8_flops = gpu.fp4_flops = gpu.fp16_flops;
+	struct kernel_work work = product_of(4096, 4096, 4096);
+	for (int i = 0; i < 3; i++) {
+		struct kernel_params low = half;
+		struct efficiency_params by_low = {.law_ratio = 1, .kernels = &low};
+		work.type = i == 1 ? NUMBER_FP4 : NUMBER_FP8;
+		work.plain = i == 2;
+		low.fill_s = low.plain_fill_s = 0;
+		double before_s = kernel_duration_s(&gpu, &by_low, &work);
+		double *own[] = {&low.product_fp8_ratio, &low.product_fp4_ratio, &low.plain_fp8_ratio};
+		*own[i] /= 2;
+		CHECK_NEAR(kernel_duration_s(&gpu, &by_low, &work), 2 * before_s, 0.01 * before_s);
+		*own[i] *= 2;
+		*own[(i + 1) % 3] /= 2;
+		*own[(i + 2) % 3] /= 2;
+		CHECK_NEAR(kernel_duration_s(&gpu, &by_low, &work), before_s, 1e-12);
+	}
+}
+
 /* 1e12 flop at a quarter of 80 Tflop/s are 50 ms; a pass of 800 MB takes 1 ms. */
 /* A 1 x 1 convolution has 2 x 32 x 1024 x 256 x 256 = 4.295 Gflop, which are 0.43 ms with TF32 and
  * about four times as long in fp32. Transposes of 8 MB take 10 us at 0.8 TB/s. With transposes
@@ -524,6 +548,7 @@ int main(void)
 		TEST(windows_between_use_winograd_and_large_ones_nothing),
 		TEST(fused_winograd_needs_no_memory_for_tiles),
 		TEST(missing_number_types_fall_back_to_wider_ones),
+		TEST(fp8_fp4_and_plain_products_have_parts_of_the_peak_of_their_own),
 		TEST(tf32_is_used_only_where_it_is_faster),
 		TEST(attention_and_passes_take_flop_and_bytes),
 		TEST(batch_norms_take_at_least_the_time_to_meet),

@@ -154,6 +154,8 @@ static struct law law_of(double sm_count, double floor_s)
 					.product_tf32_ratio = 1,
 					.product_half_ratio = 1,
 					.product_fp8_ratio = 1,
+					.product_fp4_ratio = 1,
+					.plain_fp8_ratio = 1,
 					.fill_s = 2e-6,
 					.load_Bps = 1e18,
 					.split_s = 2.5e-6,
