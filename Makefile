@@ -332,7 +332,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 install: $(BUILD)/farwire $(filter %/farwire-probe,$(PROBES))
 	install -D -m 755 $(BUILD)/farwire $(DESTDIR)$(PREFIX)/bin/farwire
 	$(if $(NVCC),install -D -m 755 $(BUILD)/farwire-probe $(DESTDIR)$(PREFIX)/bin/farwire-probe)
-	find $(DATA) -name '*.cfg' -o -name '*.tsv' -o -name '*.md' -o -path '*/measured/*.jsonl' -o -path '*/calls/*.jsonl.gz' | while read -r file; do \
+	find $(DATA) -name '*.cfg' -o -name '*.tsv' -o -name '*.md' -o -name '*.css' -o -path '*/measured/*.jsonl' -o -path '*/calls/*.jsonl.gz' | while read -r file; do \
 		install -D -m 644 "$$file" "$(SHARE)/farwire/$$file" || exit 1; done
 	install -D -m 644 docs/man/farwire.1 $(SHARE)/man/man1/farwire.1
 	install -D -m 644 docs/man/farwire-probe.1 $(SHARE)/man/man1/farwire-probe.1

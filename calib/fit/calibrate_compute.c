@@ -23,7 +23,7 @@ struct fitted_kernels {
 	const struct recording_point *from[LAW_POINTS_MAX];
 	struct law_point points[LAW_POINTS_MAX];
 	size_t count;
-	struct interval constants[LAW_CONSTANTS];
+	struct estimate constants[LAW_CONSTANTS];
 };
 
 static bool estimate_kernels(const struct pass_draw *draw, double *out, void *ctx)
@@ -131,7 +131,7 @@ static bool fit_kernels(struct calibrating *c, const bool with[GROUPS],
 	double freedom_count = fmax(1, (double)p->count - LAW_CONSTANTS);
 	double quantile = num_student_quantile(0.5 + c->confidence / 2, freedom_count);
 	for (size_t k = 0; k < LAW_CONSTANTS; k++) {
-		struct interval *to = &p->constants[k];
+		struct estimate *to = &p->constants[k];
 		double times = exp(quantile * p->law.error_ratio[k]);
 		to->low = fmin(to->value / times, isnan(to->low) ? INFINITY : to->low);
 		to->high = fmax(to->value * times, isnan(to->high) ? 0 : to->high);
@@ -139,7 +139,7 @@ static bool fit_kernels(struct calibrating *c, const bool with[GROUPS],
 	return true;
 }
 
-static bool is_determined(struct interval value)
+static bool is_determined(struct estimate value)
 {
 	return value.high <= KNOWN_TIMES * value.low;
 }
@@ -201,7 +201,7 @@ static const struct calibration_series *show(struct calibrating *c, size_t group
 		struct single_kernel run;
 		if (!kernel_of(points[i], group, &run))
 			continue;
-		struct interval value = calibrating_point(points[i]);
+		struct estimate value = calibrating_point(points[i]);
 		const struct calibration_point *at = &to[shown];
 		to[shown++] = (struct calibration_point){.x = group == ATTENTION ? run.work.bytes_B
 										 : run.work.flop,
@@ -239,7 +239,7 @@ static const char *constant_path(struct calibrating *c, enum law_constant consta
 
 /* Writes the rate of a type as a part of the published peak. Where that is not known, the rate
  * becomes the peak. */
-static void rate_found(struct calibrating *c, enum number_type type, struct interval rate,
+static void rate_found(struct calibrating *c, enum number_type type, struct estimate rate,
 		       const char *quality)
 {
 	const char *path = constant_path(c, (enum law_constant)type);
@@ -250,16 +250,16 @@ static void rate_found(struct calibrating *c, enum number_type type, struct inte
 				  "rate of large matrix products (the published peak is not known "
 				  "here); %s",
 				  quality);
-		rate = (struct interval){1, 1, 1};
+		rate = (struct estimate){1, 1, 1};
 		peak = 1;
 	}
-	struct interval part = interval_times(rate, 1 / peak);
+	struct estimate part = estimate_scaled(rate, 1 / peak);
 	if (type == NUMBER_BF16) /* fp16 and bf16 share a constant */
 		for (size_t i = 0; i < c->result->parameters.count; i++) {
 			struct calibrated *half = &c->result->parameters.items[i];
 			if (strcmp(half->path, path) != 0)
 				continue;
-			half->value = (struct interval){(half->value.value + part.value) / 2,
+			half->value = (struct estimate){(half->value.value + part.value) / 2,
 							fmin(half->value.low, part.low),
 							fmax(half->value.high, part.high)};
 			half->note = arena_printf(c->arena, "%s; and %s", half->note, quality);
@@ -286,7 +286,7 @@ static void constants_found(struct calibrating *c, enum law_constant from, enum 
 	for (enum law_constant k = from; k <= to; k++) {
 		const char *path = constant_path(c, k);
 		const struct param_row *row = row_of(k);
-		struct interval value = p->constants[k];
+		struct estimate value = p->constants[k];
 		if (!is_determined(value))
 			calibrating_left_out(c, path, "the measured kernels do not determine it");
 		else if (value.value < row->min || value.value > row->max)
@@ -450,7 +450,7 @@ static double memory(struct calibrating *c, double floor_s)
 	spec.estimate = estimate_rate;
 	spec.ctx = &s;
 	spec.output_count = 1;
-	struct interval rate;
+	struct estimate rate;
 	if (!interval_of_passes(&spec, &rate)) {
 		calibrating_left_out(c, "gpu.*.memory_efficiency",
 				     "streaming kernels are faster than an empty one");
@@ -461,13 +461,13 @@ static double memory(struct calibrating *c, double floor_s)
 			     n, 1e-9 * rate.value);
 	if (c->generation) {
 		calibrating_found(c, "gpu.*.memory_efficiency", QUANTITY_RATIO,
-				  interval_times(rate, 1 / c->gpu.memory_bandwidth_Bps), "%s",
+				  estimate_scaled(rate, 1 / c->gpu.memory_bandwidth_Bps), "%s",
 				  note);
 		return rate.value;
 	}
 	calibrating_found(c, "gpu.*.memory_bandwidth", QUANTITY_RATE, rate,
 			  "%s (the published peak is not known here)", note);
-	calibrating_found(c, "gpu.*.memory_efficiency", QUANTITY_RATIO, (struct interval){1, 1, 1},
+	calibrating_found(c, "gpu.*.memory_efficiency", QUANTITY_RATIO, (struct estimate){1, 1, 1},
 			  "memory_bandwidth is already the bandwidth of streaming kernels");
 	return rate.value;
 }
@@ -477,7 +477,7 @@ static double memory(struct calibrating *c, double floor_s)
  * graph's own start. Returns 0 if it was not measured. */
 static double between_s(struct calibrating *c, bool graph)
 {
-	struct interval floor, gap;
+	struct estimate floor, gap;
 	const struct recording_point *const *points;
 	if (graph && recording_find(c->recording, c->arena, "graph", "what=run", &points) > 0) {
 		const struct calibration_series *series =

@@ -23,7 +23,7 @@ static const double CALLS_LIMIT = 0.05;
 static const double INTERCEPT_S = 0.2e-6, MARSHAL_S = 1e-6, REPLY_S = 0.5e-6, POST_S = 0.3e-6;
 static const double BATCH_COUNT = 64, SLOWER_TIMES = 1.1, LEAST_S = 1e-9;
 
-static bool batched(struct calibrating *c, struct interval *value)
+static bool batched(struct calibrating *c, struct estimate *value)
 {
 	const struct recording_number batch = {"batch", BATCH_COUNT};
 	const struct recording_point *const *points;
@@ -37,7 +37,7 @@ static bool batched(struct calibrating *c, struct interval *value)
 /* Parts of a forwarded call: those that were determined so far, and the measured series. */
 struct forwarded {
 	const struct calibration_series *sync, *async; /* series measured over shared memory */
-	struct interval get, each, marshal, way;
+	struct estimate get, each, marshal, way;
 	double intercept_s;
 	const char *quality;
 };
@@ -45,10 +45,10 @@ struct forwarded {
 /* Determines the cost of each further call of a batch. Returns false if it cannot. */
 static bool each_call(struct calibrating *c, struct forwarded *f)
 {
-	f->each = interval_times(
-		interval_less(interval_times(f->each, BATCH_COUNT), f->sync->start_s[0]),
+	f->each = estimate_scaled(
+		interval_less(estimate_scaled(f->each, BATCH_COUNT), f->sync->start_s[0]),
 		1 / (BATCH_COUNT - 1));
-	struct interval both = interval_less(f->each, f->get);
+	struct estimate both = interval_less(f->each, f->get);
 	f->intercept_s = fmin(INTERCEPT_S, both.value / 2);
 	if (!(both.value > 0)) {
 		calibrating_left_out(c, "runtime.unmarshal",
@@ -57,7 +57,7 @@ static bool each_call(struct calibrating *c, struct forwarded *f)
 	}
 	if (f->intercept_s < INTERCEPT_S)
 		calibrating_found(
-			c, "runtime.intercept", QUANTITY_TIME, interval_times(both, 0.5),
+			c, "runtime.intercept", QUANTITY_TIME, estimate_scaled(both, 0.5),
 			"half of the cost of each further call in a batch of %.0f without the call "
 			"itself, which is less than twice the default; %s",
 			BATCH_COUNT, f->quality);
@@ -73,11 +73,11 @@ static bool each_call(struct calibrating *c, struct forwarded *f)
  * client's cost or an upper bound of it. */
 static void marshal(struct calibrating *c, struct forwarded *f)
 {
-	f->marshal = (struct interval){MARSHAL_S, MARSHAL_S, MARSHAL_S};
+	f->marshal = (struct estimate){MARSHAL_S, MARSHAL_S, MARSHAL_S};
 	if (!f->async || !f->async->holds)
 		return;
-	struct interval pace = f->async->start_s[0];
-	struct interval most = interval_plus(pace, -f->intercept_s);
+	struct estimate pace = f->async->start_s[0];
+	struct estimate most = interval_plus(pace, -f->intercept_s);
 	bool client = pace.value > SLOWER_TIMES * (f->each.value - f->intercept_s);
 	if (!client && most.value >= MARSHAL_S) {
 		calibrating_left_out(c, "runtime.marshal",
@@ -95,7 +95,7 @@ static void marshal(struct calibrating *c, struct forwarded *f)
  * rest is smaller than the defaults, all parts become smaller. */
 static void ways(struct calibrating *c, struct forwarded *f)
 {
-	struct interval rest =
+	struct estimate rest =
 		interval_less(interval_less(f->sync->start_s[0], f->each), f->marshal);
 	double reply_s = fmin(REPLY_S, rest.value / 3);
 	if (!(rest.value > 0)) {
@@ -104,13 +104,13 @@ static void ways(struct calibrating *c, struct forwarded *f)
 			"the rest of a call is zero, so nothing is left for the ways of messages");
 		return;
 	}
-	f->way = interval_times(interval_plus(rest, -reply_s), 0.5);
+	f->way = estimate_scaled(interval_plus(rest, -reply_s), 0.5);
 	double post_s = fmin(POST_S, f->way.value / 3);
 	if (reply_s < REPLY_S)
-		calibrating_found(c, "runtime.reply", QUANTITY_TIME, interval_times(rest, 1.0 / 3),
+		calibrating_found(c, "runtime.reply", QUANTITY_TIME, estimate_scaled(rest, 1.0 / 3),
 				  "a third of the rest of a call that waits; %s", f->quality);
 	if (post_s < POST_S)
-		calibrating_found(c, "shm.post", QUANTITY_TIME, interval_times(f->way, 1.0 / 3),
+		calibrating_found(c, "shm.post", QUANTITY_TIME, estimate_scaled(f->way, 1.0 / 3),
 				  "a third of a message's way; %s", f->quality);
 	calibrating_found(c, "shm.notify", QUANTITY_TIME, interval_plus(f->way, -post_s),
 			  "half of the rest of a call that waits, for each way; %s", f->quality);
@@ -125,12 +125,12 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 {
 	const struct calibration_series *sync = calibrating_series(
 		c, "forward", "transport=tcp what=call mode=sync", "argument_B", 1, CALLS_LIMIT);
-	struct interval pace;
+	struct estimate pace;
 	if (!sync || !sync->holds || !(f->way.value > 0))
 		return;
-	struct interval more = interval_less(sync->start_s[0], f->sync->start_s[0]);
-	struct interval way = interval_plus(interval_times(more, 0.5), f->way.value);
-	struct interval send = interval_times(way, CALIBRATING_SEND_S / CALIBRATING_WAY_S);
+	struct estimate more = interval_less(sync->start_s[0], f->sync->start_s[0]);
+	struct estimate way = interval_plus(estimate_scaled(more, 0.5), f->way.value);
+	struct estimate send = estimate_scaled(way, CALIBRATING_SEND_S / CALIBRATING_WAY_S);
 	bool paced = calibrating_value(c, "forward", "transport=tcp what=call mode=async", &pace);
 	bool seen = paced && f->async && pace.value > 2 * f->async->start_s[0].value &&
 		    pace.value - f->intercept_s - f->marshal.value < way.value;
@@ -158,7 +158,7 @@ static void payload(struct calibrating *c)
 	const struct calibration_series *tcp_payload =
 		calibrating_series(c, "forward", "transport=tcp what=payload mode=sync",
 				   "payload_B", SEGMENTS_MAX, CALLS_LIMIT);
-	struct interval copy = {0};
+	struct estimate copy = {0};
 	for (size_t i = 0; i < c->result->series.count; i++) {
 		const struct calibration_series *series = &c->result->series.items[i];
 		if (strcmp(series->label, "copy h2d pinned async rate") == 0 &&
@@ -167,7 +167,7 @@ static void payload(struct calibrating *c)
 	}
 	if (!calibrating_last_holds(tcp_payload) || !(copy.value > 0))
 		return;
-	struct interval whole = tcp_payload->slope[tcp_payload->segments.count - 1];
+	struct estimate whole = tcp_payload->slope[tcp_payload->segments.count - 1];
 	calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
 			  interval_plus(interval_less(whole, copy), -CALIBRATING_PACKETS_spB),
 			  "payloads forwarded over TCP, minus the copy to the GPU; %s",

@@ -89,7 +89,7 @@ static void scalars(struct calibrating *c)
 #undef SCALAR
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct interval value;
+		struct estimate value;
 		const char *words = rows[i].words;
 		if (!calibrating_value(c, rows[i].test, words, &value)) {
 			words = rows[i].other;
@@ -147,7 +147,7 @@ static void queue_depth(struct calibrating *c)
 			steps[count - 1].x);
 		return;
 	}
-	struct interval depth = {steps[at].x, steps[at - 1].x + 1, steps[at].x};
+	struct estimate depth = {steps[at].x, steps[at - 1].x + 1, steps[at].x};
 	calibrating_found(c, "gpu.*.queue_depth", QUANTITY_COUNT, depth,
 			  "a launch took %.3g s with %.0f in flight, and %.3g s with %.0f",
 			  steps[at].y, steps[at].x, steps[at - 1].y, steps[at - 1].x);
@@ -162,7 +162,7 @@ static void concurrent_kernels(struct calibrating *c)
 	if (count == 0 || at == 0)
 		return;
 	double most = at < count ? steps[at].x - 1 : steps[at - 1].x;
-	struct interval kernels = {steps[at - 1].x, steps[at - 1].x, most};
+	struct estimate kernels = {steps[at - 1].x, steps[at - 1].x, most};
 	calibrating_found(
 		c, "gpu.*.concurrent_kernels", QUANTITY_COUNT, kernels,
 		at < count ? "%.0f kernels took %.3g times as long as one; twice as many took turns"
@@ -194,10 +194,10 @@ static double pcie_Bps(const struct calibrating *c)
 /* Returns the bandwidth of large copies: that of the last line, or of a single large size if there
  * is no line. Returns false if neither is known. */
 static bool large_rate(struct calibrating *c, const struct calibration_series *series,
-		       const char *words, struct interval *rate)
+		       const char *words, struct estimate *rate)
 {
 	const struct recording_point *const *points;
-	struct interval time;
+	struct estimate time;
 	if (series) {
 		*rate = interval_under(1, series->slope[series->segments.count - 1]);
 		return calibrating_last_holds(series) && isfinite(rate->value);
@@ -210,10 +210,10 @@ static bool large_rate(struct calibrating *c, const struct calibration_series *s
 	return true;
 }
 
-static void efficiency(struct calibrating *c, const struct interval rates[2], const bool known[2])
+static void efficiency(struct calibrating *c, const struct estimate rates[2], const bool known[2])
 {
 	double wire_Bps = pcie_Bps(c);
-	struct interval rate = known[0] && known[1] ? interval_mean(rates[0], rates[1])
+	struct estimate rate = known[0] && known[1] ? interval_mean(rates[0], rates[1])
 			       : known[0]           ? rates[0]
 						    : rates[1];
 	const char *text = arena_printf(
@@ -232,13 +232,13 @@ static void efficiency(struct calibrating *c, const struct interval rates[2], co
 				     text, link);
 	else
 		calibrating_found(c, "dma.efficiency", QUANTITY_RATIO,
-				  interval_times(rate, 1 / wire_Bps), "%s, of %s", text, link);
+				  estimate_scaled(rate, 1 / wire_Bps), "%s, of %s", text, link);
 }
 
 static void pinned(struct calibrating *c, const struct calibration_series *const series[2],
 		   const char *const *words)
 {
-	struct interval rates[2], starts[2];
+	struct estimate rates[2], starts[2];
 	bool known[2];
 	const char *quality = NULL;
 	size_t n = 0;
@@ -272,7 +272,7 @@ static void pageable(struct calibrating *c, const struct calibration_series *ser
 		size_t below = 0;
 		while (below + 1 < series->count && series->points[below + 1].x < s->from[k])
 			below++;
-		struct interval chunk = {s->from[k], series->points[below].x, s->from[k]};
+		struct estimate chunk = {s->from[k], series->points[below].x, s->from[k]};
 		calibrating_found(c, "dma.chunk", QUANTITY_BYTES, chunk,
 				  "pageable copies cost less per byte from this size on; %s",
 				  calibrating_quality(c, series));
@@ -295,7 +295,7 @@ void calibrate_copies(struct calibrating *c)
 		"direction=d2h memory=pageable call=sync measure=rate",
 	};
 	const struct calibration_series *series[4];
-	struct interval share;
+	struct estimate share;
 	for (size_t i = 0; i < 4; i++)
 		series[i] = calibrating_series(c, "copy", words[i], "size_B", SEGMENTS_MAX,
 					       LINKS_LIMIT);
@@ -306,7 +306,7 @@ void calibrate_copies(struct calibrating *c)
 		double engines = share.value < TURNS_TIMES ? 2 : 1;
 		calibrating_found(
 			c, "gpu.*.copy_engines", QUANTITY_COUNT,
-			(struct interval){engines, engines, engines},
+			(struct estimate){engines, engines, engines},
 			"a copy to the GPU takes %.2f times as long beside a copy from it",
 			share.value);
 	}

@@ -105,8 +105,8 @@ static double train_gap_s(struct calibrating *c)
 static void message_parts(struct calibrating *c, const struct calibration_series *whole,
 			  const struct calibration_series *overhead)
 {
-	struct interval sum = interval_times(whole->start_s[0], 0.5);
-	struct interval send = interval_times(sum, CALIBRATING_SEND_S / CALIBRATING_WAY_S);
+	struct estimate sum = estimate_scaled(whole->start_s[0], 0.5);
+	struct estimate send = estimate_scaled(sum, CALIBRATING_SEND_S / CALIBRATING_WAY_S);
 	bool seen = overhead && overhead->start_s[0].value < sum.value;
 	double gap_s = train_gap_s(c);
 	if (seen)
@@ -138,7 +138,7 @@ static void tcp(struct calibrating *c)
 	if (whole && whole->holds)
 		message_parts(c, whole, calibrating_first_holds(overhead) ? overhead : NULL);
 	/* A limiting wire makes bytes more expensive than the sender's own cost. */
-	struct interval own = {0};
+	struct estimate own = {0};
 	overhead = calibrating_last_holds(overhead) ? overhead : NULL;
 	if (overhead)
 		own = overhead->slope[overhead->segments.count - 1];
@@ -163,9 +163,8 @@ static void goodput(struct calibrating *c)
 		recording_find(c->recording, c->arena, "tcp", "what=stream nagle=on", &points);
 	for (size_t i = 0; i < count; i++) {
 		double size_B = recording_point_number(points[i], "size_B", 0);
-		struct interval rate = interval_under(size_B, calibrating_point(points[i]));
-		const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
-		*slot = arena_printf(
+		struct estimate rate = interval_under(size_B, calibrating_point(points[i]));
+		*VEC_PUSH(c->arena, &c->result->remarks) = arena_printf(
 			c->arena,
 			"tcp, %.0f stream(s): %s of payload (%s .. %s); Ethernet with packets of "
 			"1,500 B needs 1538 / 1448 of that, so the wire is at least as fast",

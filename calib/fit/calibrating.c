@@ -101,7 +101,7 @@ struct interval_spec calibrating_spec(const struct calibrating *c, const char *n
 
 /* Computes an interval from one pass, by the order of its samples. */
 static void interval_of_samples(const struct recording_point *const *points, size_t count,
-				struct interval *value)
+				struct estimate *value)
 {
 	double low = 0, high = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -115,7 +115,7 @@ static void interval_of_samples(const struct recording_point *const *points, siz
 }
 
 bool calibrating_value(struct calibrating *c, const char *test, const char *words,
-		       struct interval *value)
+		       struct estimate *value)
 {
 	const struct recording_point *const *points;
 	size_t count = recording_find(c->recording, c->arena, test, words, &points);
@@ -133,9 +133,9 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 	return true;
 }
 
-struct interval calibrating_point(const struct recording_point *point)
+struct estimate calibrating_point(const struct recording_point *point)
 {
-	struct interval all = {point->value, INFINITY, 0};
+	struct estimate all = {point->value, INFINITY, 0};
 	for (size_t k = 0; k < point->passes.count; k++) {
 		all.low = fmin(all.low, point->passes.items[k].low);
 		all.high = fmax(all.high, point->passes.items[k].high);
@@ -320,7 +320,7 @@ static const char *piece_fault(struct calibrating *c, const struct calibration_s
 	return NULL;
 }
 
-void calibrating_widen(struct interval *interval, double ratio)
+void calibrating_widen(struct estimate *interval, double ratio)
 {
 	interval->low = fmin(interval->low, interval->value * (1 - ratio));
 	interval->high = fmax(interval->high, interval->value * (1 + ratio));
@@ -350,10 +350,9 @@ void calibrating_gate(struct calibrating *c, struct calibration_series *series)
 			calibrating_widen(&series->start_s[k], error_ratio);
 			calibrating_widen(&series->slope[k], error_ratio);
 			series->rough_ratio = fmax(series->rough_ratio, error_ratio);
-			const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
-			*slot = arena_printf(c->arena,
-					     "rough: %s: %s, so its intervals are at least as wide",
-					     series->label, rough);
+			*VEC_PUSH(c->arena, &c->result->remarks) = arena_printf(
+				c->arena, "rough: %s: %s, so its intervals are at least as wide",
+				series->label, rough);
 		}
 		if (!fault)
 			continue;
@@ -377,7 +376,7 @@ bool calibrating_last_holds(const struct calibration_series *series)
 static void fit_series(struct calibrating *c, const struct recording_point *const *fitted,
 		       size_t count, struct series_estimate *e, struct calibration_series *series)
 {
-	struct interval intervals[2 * SEGMENTS_MAX];
+	struct estimate intervals[2 * SEGMENTS_MAX];
 	e->values = pass_values_of(c->arena, fitted, count, c->recording->pass_count);
 	e->drawn = ARENA_ARRAY(c->arena, count, double);
 	struct interval_spec spec = calibrating_spec(c, series->label);
@@ -394,7 +393,7 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 	if (c->recording->pass_count == 1)
 		intervals_of_residuals(c, e, series);
 	for (size_t k = 0; k < e->segments.count; k++) {
-		struct interval *parts[] = {&series->start_s[k], &series->slope[k]};
+		struct estimate *parts[] = {&series->start_s[k], &series->slope[k]};
 		for (size_t i = 0; i < 2; i++) /* the fit keeps start and slope >= 0, too */
 			parts[i]->low = parts[i]->low < 0 ? 0 : parts[i]->low;
 	}
@@ -424,7 +423,7 @@ static void fill_points(struct calibrating *c, const struct recording_point *con
 	struct calibration_point *to = ARENA_ARRAY(c->arena, count, struct calibration_point);
 	for (size_t i = 0; i < count; i++) {
 		double x = recording_point_number(points[i], series->x_name, 0);
-		struct interval value = calibrating_point(points[i]);
+		struct estimate value = calibrating_point(points[i]);
 		to[i] = (struct calibration_point){.x = x,
 						   .y = value.value,
 						   .low = value.low,
@@ -509,7 +508,7 @@ const char *calibrating_label(struct calibrating *c, const char *test, const cha
 }
 
 void calibrating_found(struct calibrating *c, const char *path, enum quantity quantity,
-		       struct interval value, const char *format, ...)
+		       struct estimate value, const char *format, ...)
 {
 	if (strncmp(path, "gpu.*.", 6) == 0)
 		path = arena_printf(c->arena, "gpu.%s.%s", c->result->gpu, path + 6);
@@ -524,17 +523,17 @@ void calibrating_found(struct calibrating *c, const char *path, enum quantity qu
 		value.high = isnan(value.high) ? NAN : fmin(value.high, 1);
 	va_list args;
 	va_start(args, format);
-	struct calibrated *to = VEC_PUSH(c->arena, &c->result->parameters);
-	*to = (struct calibrated){path, quantity, value, arena_vprintf(c->arena, format, args)};
+	*VEC_PUSH(c->arena, &c->result->parameters) =
+		(struct calibrated){path, quantity, value, arena_vprintf(c->arena, format, args)};
 	va_end(args);
 }
 
-void calibrating_message(struct calibrating *c, struct interval way, struct interval send,
+void calibrating_message(struct calibrating *c, struct estimate way, struct estimate send,
 			 double receive_most_s, const char *send_note, const char *note)
 {
 	const double ratio = CALIBRATING_RECEIVE_S / (CALIBRATING_RECEIVE_S + CALIBRATING_WAKE_S);
-	struct interval rest = interval_less(way, send);
-	struct interval receive = interval_at_most(interval_times(rest, ratio), receive_most_s);
+	struct estimate rest = interval_less(way, send);
+	struct estimate receive = interval_at_most(estimate_scaled(rest, ratio), receive_most_s);
 	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s", send_note);
 	calibrating_found(c, "guest.*.receive", QUANTITY_TIME, receive, "%s", note);
 	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME, interval_less(rest, receive),
@@ -545,8 +544,8 @@ void calibrating_left_out(struct calibrating *c, const char *what, const char *f
 {
 	va_list args;
 	va_start(args, format);
-	struct calibration_left_out *to = VEC_PUSH(c->arena, &c->result->left_out);
-	*to = (struct calibration_left_out){what, arena_vprintf(c->arena, format, args), false};
+	*VEC_PUSH(c->arena, &c->result->left_out) =
+		(struct calibration_left_out){what, arena_vprintf(c->arena, format, args), false};
 	va_end(args);
 }
 

@@ -43,9 +43,9 @@ size_t calibrating_find(struct calibrating *c, const char *test, const char *wor
 			const struct recording_point *const **found);
 /* Stores the mean over the matching points; returns false if there are none. */
 bool calibrating_value(struct calibrating *c, const char *test, const char *words,
-		       struct interval *value);
+		       struct estimate *value);
 /* Returns the value of one point between the ends of the intervals of its passes. */
-struct interval calibrating_point(const struct recording_point *point);
+struct estimate calibrating_point(const struct recording_point *point);
 /* The values of points in each pass, for estimates over draws of passes. */
 struct pass_values {
 	size_t point_count, pass_count;
@@ -80,7 +80,7 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 /* Sets held_out_ratio, rough_ratio and holds. Only kernels need to call it. */
 void calibrating_gate(struct calibrating *c, struct calibration_series *series);
 /* Widens an interval to at least this part of its value on both sides. */
-void calibrating_widen(struct interval *interval, double ratio);
+void calibrating_widen(struct estimate *interval, double ratio);
 /* Return true if the first or last segment of a line passed its gate; false for NULL. A parameter
  * depends only on the segment that determines it. */
 bool calibrating_first_holds(const struct calibration_series *series);
@@ -102,13 +102,13 @@ const char *calibrating_label(struct calibrating *c, const char *test, const cha
 /* Adds the parts of a message that takes `way`: the send, the receiver's work, which has its part
  * of the defaults but takes at most receive_most_s, and the rest, in which a sleeping thread wakes.
  */
-void calibrating_message(struct calibrating *c, struct interval way, struct interval send,
+void calibrating_message(struct calibrating *c, struct estimate way, struct estimate send,
 			 double receive_most_s, const char *send_note, const char *note);
 
 /* Adds a parameter. In "gpu.*.x" the star is replaced by the GPU's name. A value that is not
  * positive and finite is left out, with a note. */
 void calibrating_found(struct calibrating *c, const char *path, enum quantity quantity,
-		       struct interval value, const char *format, ...)
+		       struct estimate value, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 void calibrating_left_out(struct calibrating *c, const char *what, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -97,7 +97,7 @@ static const char *value_text(struct arena *arena, enum quantity quantity, doubl
 }
 
 static void write_interval(FILE *out, struct arena *arena, enum quantity quantity,
-			   struct interval value)
+			   struct estimate value)
 {
 	fprintf(out, "value = %s;", value_text(arena, quantity, value.value));
 	if (isnan(value.low) || isnan(value.high))

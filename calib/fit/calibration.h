@@ -23,7 +23,7 @@
 struct calibrated {
 	const char *path; /* for example "driver.launch" */
 	enum quantity quantity;
-	struct interval value; /* low and high are NaN after a single pass */
+	struct estimate value; /* low and high are NaN after a single pass */
 	const char *note;      /* source and quality of the fit */
 };
 
@@ -44,7 +44,7 @@ struct calibration_series {
 	const struct calibration_point *points;
 	size_t count, held_out_count;
 	struct segments segments; /* count is 0 for kernels */
-	struct interval start_s[SEGMENTS_MAX], slope[SEGMENTS_MAX];
+	struct estimate start_s[SEGMENTS_MAX], slope[SEGMENTS_MAX];
 	/* median absolute error and its limit; NaN: nothing is held out */
 	double held_out_ratio, limit_ratio;
 	/* Kernels: error of the held-out points in the geometric mean, and the same with the

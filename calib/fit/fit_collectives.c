@@ -66,8 +66,8 @@ static void gather(struct arena *arena, const struct fit_collectives_request *re
 			double size_B = recording_point_number(points[k], "size_B", 0);
 			if (!name || ranks < 2 || size_B < 1 || !(points[k]->value > 0))
 				continue;
-			struct measured_collective *slot = VEC_PUSH(arena, &rows->measured);
-			*slot = (struct measured_collective){name, ranks, size_B, points[k]->value};
+			*VEC_PUSH(arena, &rows->measured) =
+				(struct measured_collective){name, ranks, size_B, points[k]->value};
 		}
 	}
 	if (rows->measured.count > 1)

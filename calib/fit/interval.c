@@ -35,7 +35,7 @@ double passes_mean(const double *sorted, size_t count)
 	return sum / (double)count;
 }
 
-static void by_student(const struct interval_spec *spec, struct interval *intervals)
+static void by_student(const struct interval_spec *spec, struct estimate *intervals)
 {
 	double out[INTERVAL_OUTPUTS_MAX], sum[INTERVAL_OUTPUTS_MAX] = {0},
 					  square[INTERVAL_OUTPUTS_MAX] = {0};
@@ -63,7 +63,7 @@ static void by_student(const struct interval_spec *spec, struct interval *interv
 	}
 }
 
-static void by_bootstrap(const struct interval_spec *spec, struct interval *intervals)
+static void by_bootstrap(const struct interval_spec *spec, struct estimate *intervals)
 {
 	struct arena *scratch = arena_new();
 	double *values = ARENA_ARRAY(scratch, spec->output_count * (size_t)INTERVAL_DRAWS, double);
@@ -95,7 +95,7 @@ static void by_bootstrap(const struct interval_spec *spec, struct interval *inte
 	arena_free(scratch);
 }
 
-bool interval_of_passes(const struct interval_spec *spec, struct interval *intervals)
+bool interval_of_passes(const struct interval_spec *spec, struct estimate *intervals)
 {
 	unsigned char times[PASSES_MAX];
 	double out[INTERVAL_OUTPUTS_MAX];
@@ -105,7 +105,7 @@ bool interval_of_passes(const struct interval_spec *spec, struct interval *inter
 	if (!spec->estimate(&all, out, spec->ctx))
 		return false;
 	for (size_t i = 0; i < spec->output_count; i++)
-		intervals[i] = (struct interval){out[i], NAN, NAN};
+		intervals[i] = (struct estimate){out[i], NAN, NAN};
 	if (spec->pass_count >= INTERVAL_PASSES_MIN)
 		by_bootstrap(spec, intervals);
 	else if (spec->pass_count > 1)
@@ -115,42 +115,36 @@ bool interval_of_passes(const struct interval_spec *spec, struct interval *inter
 
 /* ---- arithmetic ---- */
 
-struct interval interval_times(struct interval interval, double factor)
-{
-	return (struct interval){interval.value * factor, interval.low * factor,
-				 interval.high * factor};
-}
-
-struct interval interval_under(double numerator, struct interval interval)
+struct estimate interval_under(double numerator, struct estimate interval)
 {
 	double low = interval.low > 0 ? numerator / interval.low : INFINITY;
-	return (struct interval){numerator / interval.value, numerator / interval.high,
+	return (struct estimate){numerator / interval.value, numerator / interval.high,
 				 isnan(interval.low) ? NAN : low};
 }
 
-struct interval interval_plus(struct interval interval, double more)
+struct estimate interval_plus(struct estimate interval, double more)
 {
-	return (struct interval){interval.value + more, interval.low + more, interval.high + more};
+	return (struct estimate){interval.value + more, interval.low + more, interval.high + more};
 }
 
-static struct interval combine(struct interval a, struct interval b, double factor)
+static struct estimate combine(struct estimate a, struct estimate b, double factor)
 {
 	double value = a.value + factor * b.value;
 	double half = hypot((a.high - a.low) / 2, factor * (b.high - b.low) / 2);
-	return (struct interval){value, value - half, value + half};
+	return (struct estimate){value, value - half, value + half};
 }
 
-struct interval interval_less(struct interval a, struct interval b)
+struct estimate interval_less(struct estimate a, struct estimate b)
 {
 	return combine(a, b, -1);
 }
 
-struct interval interval_mean(struct interval a, struct interval b)
+struct estimate interval_mean(struct estimate a, struct estimate b)
 {
-	return interval_times(combine(a, b, 1), 0.5);
+	return estimate_scaled(combine(a, b, 1), 0.5);
 }
 
-struct interval interval_at_most(struct interval interval, double most)
+struct estimate interval_at_most(struct estimate interval, double most)
 {
-	return interval.value > most ? interval_times(interval, most / interval.value) : interval;
+	return interval.value > most ? estimate_scaled(interval, most / interval.value) : interval;
 }

@@ -17,11 +17,7 @@
  */
 #pragma once
 
-#include "sim/base/base.h"
-
-struct interval {
-	double value, low, high;
-};
+#include "sim/result/result.h"
 
 enum {
 	INTERVAL_OUTPUTS_MAX = 16,
@@ -53,16 +49,15 @@ struct interval_spec {
 };
 
 /* Stores intervals[output_count]. Returns false if even all passes together allow no estimate. */
-bool interval_of_passes(const struct interval_spec *spec, struct interval *intervals);
+bool interval_of_passes(const struct interval_spec *spec, struct estimate *intervals);
 
 /* ---- arithmetic ---- */
 
-/* Return factor * interval, numerator / interval, and interval + more. */
-struct interval interval_times(struct interval interval, double factor);
-struct interval interval_under(double numerator, struct interval interval);
-struct interval interval_plus(struct interval interval, double more);
+/* Return numerator / interval, and interval + more. */
+struct estimate interval_under(double numerator, struct estimate interval);
+struct estimate interval_plus(struct estimate interval, double more);
 /* Returns a - b, with independent errors. */
-struct interval interval_less(struct interval a, struct interval b);
-struct interval interval_mean(struct interval a, struct interval b);
+struct estimate interval_less(struct estimate a, struct estimate b);
+struct estimate interval_mean(struct estimate a, struct estimate b);
 /* Returns the interval, scaled so that its value is at most `most`, which is above zero. */
-struct interval interval_at_most(struct interval interval, double most);
+struct estimate interval_at_most(struct estimate interval, double most);

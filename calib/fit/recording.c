@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/recording.h"
+
+#include <nettle/sha2.h>
+
 #include "calib/fit/interval.h"
 #include "calib/sample/stats.h"
+#include "sim/base/hash.h"
 #include "sim/base/lines.h"
 #include "sim/json/document.h"
 
@@ -41,18 +45,13 @@ struct line_fields { /* of a line with a point */
 
 static size_t bucket_of(const struct recording_point *point)
 {
-	unsigned long long hash = 0xcbf29ce484222325u;
-	const char *texts[1 + 2 * RECORDING_WORDS];
-	size_t count = 0;
-	texts[count++] = point->test;
+	uint64_t hash = hash_text(HASH_START, point->test);
 	for (size_t i = 0; i < point->word_count; i++)
-		texts[count++] = point->is[i].value;
-	for (size_t i = 0; i < count; i++)
-		for (const char *c = texts[i]; *c; c++)
-			hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-	for (size_t i = 0; i < point->number_count; i++)
-		hash = (hash ^ (unsigned long long)(fmin(point->x[i].value, 1e15) * 4096)) *
-		       0x100000001b3u;
+		hash = hash_text(hash, point->is[i].value);
+	for (size_t i = 0; i < point->number_count; i++) {
+		double number = point->x[i].value + 0; /* -0 equals 0 */
+		hash = hash_bytes(hash, &number, sizeof number);
+	}
 	return (size_t)(hash >> 20) % BUCKETS;
 }
 
@@ -412,6 +411,23 @@ static void finish(struct recording_reading *r)
 		fail(r, "the file has no samples (record again)");
 }
 
+/* Computes the fingerprint of the file. Returns -1, with errno set, if it cannot be read. */
+static int hash_file(FILE *in, char text[HASH_TEXT_B])
+{
+	struct sha256_ctx hash;
+	uint8_t block[4096], digest[SHA256_DIGEST_SIZE];
+	size_t got;
+	sha256_init(&hash);
+	while ((got = fread(block, 1, sizeof block, in)) > 0)
+		sha256_update(&hash, got, block);
+	if (ferror(in))
+		return -1;
+	sha256_digest(&hash, sizeof digest, digest);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	return 0;
+}
+
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path)
 {
 	FILE *in = file_open(diag, (struct origin){path, 0}, path);
@@ -490,8 +506,7 @@ size_t recording_find(const struct recording *recording, struct arena *arena, co
 		const struct recording_point *point = &recording->points.items[i];
 		if (strcmp(point->test, test) != 0 || !has_words(point, words))
 			continue;
-		const struct recording_point **slot = VEC_PUSH(arena, &list);
-		*slot = point;
+		*VEC_PUSH(arena, &list) = point;
 	}
 	*found = list.items;
 	return list.count;

@@ -18,10 +18,11 @@
  */
 #pragma once
 
-#include "calib/fit/hash.h"
 #include "calib/sample/record.h"
+#include "sim/base/base.h"
 
 enum {
+	HASH_TEXT_B = 65, /* 64 digits and a zero byte */
 	RECORDING_WORDS = 8,
 	RECORDING_NUMBERS = 8,
 	RECORDING_PASSES_MAX = 1000,
@@ -69,7 +70,8 @@ struct recording_waived {
 
 struct recording {
 	const char *path, *tool, *date, *mode;
-	char hash[HASH_TEXT_B];
+	char hash[HASH_TEXT_B]; /* fingerprint of the file (SHA-256, FIPS 180-4), also in profiles
+				 */
 	double seed_count;
 	size_t pass_count; /* number of passes with samples */
 	const char *cpu, *kernel, *hypervisor;

@@ -82,8 +82,8 @@ void dataset_add_settings(struct dataset_reader *r, settings_vec *settings,
 			diag_error(
 				r->diag, cfg_origin(list),
 				"dataset: each setting must be a text (write [\"case.batch=32\"])");
-		struct setting *setting = VEC_PUSH(r->arena, settings);
-		*setting = (struct setting){text ? text : "", cfg_origin(cfg_at(list, i))};
+		*VEC_PUSH(r->arena, settings) =
+			(struct setting){text ? text : "", cfg_origin(cfg_at(list, i))};
 	}
 }
 

@@ -106,11 +106,10 @@ static void add_setting(struct dataset_reader *r, struct making *m, const struct
 			const char *words)
 {
 	const char *unit = dataset_text(entry, "unit");
-	struct setting *setting = VEC_PUSH(r->arena, &m->settings);
-	*setting = (struct setting){arena_printf(r->arena, "%s=%s%s%s",
-						 dataset_need(r, entry, "setting"), words,
-						 unit ? " " : "", unit ? unit : ""),
-				    line_origin(r, m->line)};
+	*VEC_PUSH(r->arena, &m->settings) = (struct setting){
+		arena_printf(r->arena, "%s=%s%s%s", dataset_need(r, entry, "setting"), words,
+			     unit ? " " : "", unit ? unit : ""),
+		line_origin(r, m->line)};
 }
 
 static void add_column(struct dataset_reader *r, struct making *m, const struct cfg_node *entry,
@@ -152,11 +151,10 @@ static void add_columns(struct dataset_reader *r, struct making *m)
 		add_column(r, m, cfg_at(columns, i), &variant);
 	const struct cfg_node *wide = cfg_child(r->node, "wide");
 	if (m->wide_number) {
-		struct setting *setting = VEC_PUSH(r->arena, &m->settings);
-		*setting = (struct setting){arena_printf(r->arena, "%s=%s",
-							 dataset_need(r, wide, "setting"),
-							 m->wide_number),
-					    line_origin(r, m->line)};
+		*VEC_PUSH(r->arena, &m->settings) = (struct setting){
+			arena_printf(r->arena, "%s=%s", dataset_need(r, wide, "setting"),
+				     m->wide_number),
+			line_origin(r, m->line)};
 	}
 }
 

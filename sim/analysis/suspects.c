@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/suspects.h"
 #include "sim/analysis/knobs.h"
+#include "sim/base/lines.h"
 #include "sim/fabric/link_kinds.h"
 
 /* Where a link is, one bit each. */
@@ -99,15 +100,6 @@ static const char *without_machine(const char *name)
 {
 	const char *dot = strchr(name, '.');
 	return dot ? dot + 1 : name;
-}
-
-static bool has_word(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-	for (const char *at = list; (at = strstr(at, word)); at += length)
-		if ((at == list || at[-1] == ',') && (!at[length] || at[length] == '='))
-			return true;
-	return false;
 }
 
 /* Returns true if a link inside of a machine, or one of the network, ends at the node. */

@@ -93,3 +93,12 @@ size_t lines_words(char *text, const char *separators, const char **words, size_
 	}
 	return count;
 }
+
+bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+	for (const char *at = list; length && (at = strstr(at, word)); at += length)
+		if ((at == list || strchr(" ,", at[-1])) && strchr(" ,=", at[length]))
+			return true;
+	return false;
+}

@@ -126,15 +126,6 @@ void model_refuse(struct model *m, enum settings_field field, const char *why)
 
 /* ---- reading ---- */
 
-static bool has_word(const char *words, const char *word)
-{
-	size_t length = strlen(word);
-	for (const char *at = words; (at = strstr(at, word)); at++)
-		if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-			return length > 0;
-	return false;
-}
-
 bool model_has(struct model *m, enum settings_field field)
 {
 	return settings_place(m->settings, field) != NULL;

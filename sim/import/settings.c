@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/import/settings.h"
+#include "sim/base/table.h"
 
 enum { SETTINGS_MAX = 50000 };
 #define SETTING_MAX 2e9 /* libconfig reads larger whole numbers differently */
@@ -30,12 +31,6 @@ void settings_add(struct settings *settings, const char *path, const char *value
 		memmove(dashes + 1, dashes + 3, strlen(dashes + 3) + 1);
 	*VEC_PUSH(reading->arena, &settings->items) =
 		(struct setting_read){.path = name, .value = value, .origin = origin};
-}
-
-static bool ends_in(const char *path, const char *ending)
-{
-	size_t length = strlen(path), end = strlen(ending);
-	return length >= end && strcmp(path + length - end, ending) == 0;
 }
 
 static void read_one(struct settings *settings, const char *path)

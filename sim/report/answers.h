@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of predictions for `compare`, `sweep` and `scale`.
+/* Answers of analyses as tables and charts.
  *
- * Each prediction is a row. The answers depend on the kind of the prediction: clients of a GPU, a
- * training job, or a collective. So a table shows the columns that any of its predictions has. */
+ * In tables of predictions, each prediction is a row. The answers depend on the kind of the
+ * prediction: clients of a GPU, a training job, or a collective. So a table shows the columns that
+ * any of its predictions has. The titles of the tables of `solve` and `sensitivity` say the answer
+ * in a sentence. */
 #pragma once
 
+#include "plots/charts.h"
 #include "sim/analysis/dataset.h"
 #include "sim/analysis/plan_search.h"
 #include "sim/analysis/scaling.h"
+#include "sim/analysis/sensitivity.h"
+#include "sim/analysis/serve_search.h"
+#include "sim/analysis/solving.h"
 #include "sim/predict/draws.h"
 
 /* Returns a table with a row for each case and ratios to the first case. */
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
-/* Returns a table with a row for each point: its values on the axes, then its answers. */
 /* Returns for example "one-way latency of wire and batch size". */
 const char *sweep_words(struct arena *arena, const struct sweep *sweep);
+/* Returns a table with a row for each point: its values on the axes, then its answers. */
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
 /* Returns a table with a row for each combination of a what-if: its values, then its answers. */
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome);
@@ -28,3 +34,20 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
  * they count samples, requests and bytes. The probability is NaN without intervals and for a == b.
  */
 struct quotient throughput_quotient(const struct prediction *a, const struct prediction *b);
+
+/* Returns a table with a row for each of the best layouts, and then for those without a load. */
+const struct result_table *serve_search_table(struct arena *arena,
+					      const struct serve_search *search);
+/* Draws tokens/s of a GPU over tokens/s of a user for all simulated loads. No other one has more
+ * of both than filled markers. */
+struct drawing *serve_search_chart(struct arena *arena, struct chart_text text,
+				   const struct serve_search *search);
+
+const struct result_table *solving_table(struct arena *arena, const struct solving *solving);
+struct drawing *solving_chart(struct arena *arena, struct chart_text text,
+			      const struct solving *solving);
+
+const struct result_table *sensitivity_table(struct arena *arena, const struct sensitivity *found);
+/* Draws a tornado chart. If title is NULL, the chart's title names the number and the case. */
+struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
+				  const struct sensitivity *found);

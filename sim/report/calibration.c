@@ -6,7 +6,7 @@
 
 /* ---- lines ---- */
 
-static const char *with_interval(struct arena *arena, enum quantity quantity, struct interval value,
+static const char *with_interval(struct arena *arena, enum quantity quantity, struct estimate value,
 				 const char *to)
 {
 	const char *text = quantity_format(arena, quantity, value.value);
@@ -41,7 +41,7 @@ static const char *piece_text(struct arena *arena, const struct calibration_seri
 	const char *from = quantity_format(arena, QUANTITY_BYTES, series->segments.from[k]);
 	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k], "..");
 	double factor = bus_factor(series->label);
-	struct interval slope = series->slope[k];
+	struct estimate slope = series->slope[k];
 	/* the largest size of the piece */
 	double last = k + 1 < series->segments.count ? series->segments.from[k + 1]
 						     : series->points[series->count - 1].x;
@@ -49,7 +49,7 @@ static const char *piece_text(struct arena *arena, const struct calibration_seri
 		return arena_printf(arena, "%s from %s up: %s for any size", series->label, from,
 				    start);
 	double scale = factor > 0 ? factor : 1;
-	struct interval rate = {scale / slope.value, scale / slope.high,
+	struct estimate rate = {scale / slope.value, scale / slope.high,
 				slope.low > 0 ? scale / slope.low : NAN};
 	return arena_printf(arena, "%s from %s up: %s, plus bytes at %s%s", series->label, from,
 			    start, with_interval(arena, QUANTITY_RATE, rate, ".."),

@@ -37,6 +37,7 @@ struct report {
 	struct arena *arena;
 	const char *title; /* the question */
 	const char *by;    /* the version and settings that made the report */
+	const char *style; /* style sheet of the page; NULL: none */
 	VEC(struct block) blocks;
 	/* for the parts with predictions (report.h) */
 	const struct report_request *request;

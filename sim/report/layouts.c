@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/report/layouts.h"
+#include "sim/report/answers.h"
 #include "plots/style.h"
 #include "sim/serving/serving.h"
 

@@ -4,66 +4,6 @@
 #include "sim/base/utf8.h"
 #include "sim/report/document.h"
 
-/* The style sheet is for screens, with lines of up to 60 em, and for A4. It uses system fonts, and
- * digits of equal width in tables. Folded tables are printed if the reader has unfolded them. */
-static const char style[] =
-	":root{color-scheme:light;--ink:#1b1f23;--soft:#57606a;--line:#d0d7de;--panel:#f6f8fa;--"
-	"accent:#0072b2;--alarm:#b0400a;--good:#00704f}\n"
-	"*{box-sizing:border-box}\n"
-	"body{margin:0 auto;padding:2.2rem 1.4rem "
-	"3rem;max-width:60em;color:var(--ink);background:#fff;font:16px/1.5 "
-	"system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif}\n"
-	"h1{font-size:1.75rem;line-height:1.2;margin:0 0 .3em}\n"
-	"details.part{margin:2.6rem 0 0;padding-top:1.1rem;border-top:2px solid var(--ink)}\n"
-	"h2{display:inline;font-size:1.35rem;line-height:1.25}\n"
-	"h3{font-size:1.05rem;margin:1.9rem 0 .4rem}\n"
-	"p{margin:.5rem 0 .8rem;max-width:48em}\n"
-	"p.by{color:var(--soft);font-size:.85rem;margin:0 0 1.2rem}\n"
-	"p.answer{font-size:1.15rem;line-height:1.45;border-left:4px solid var(--accent);"
-	"background:var(--panel);padding:.7rem 1rem;margin:.8rem 0 1.2rem;max-width:none}\n"
-	"p.answer.alarm{border-left-color:var(--alarm)}\n"
-	"nav ol{padding-left:1.4rem}\n"
-	"nav li{margin:.5rem 0}\n"
-	"a{color:var(--accent)}\n"
-	".wide{overflow-x:auto}\n"
-	"table{border-collapse:collapse;font-size:.86rem;line-height:1.35;margin:.5rem 0 "
-	"1rem;font-variant-numeric:tabular-nums lining-nums}\n"
-	"caption{caption-side:top;text-align:left;color:var(--soft);padding:0 0 .35rem}\n"
-	"th,td{padding:.22rem .6rem;border-bottom:1px solid "
-	"var(--line);text-align:left;vertical-align:top}\n"
-	"thead th{border-bottom:1.5px solid var(--ink);vertical-align:bottom;font-weight:600}\n"
-	"th.n,td.n{text-align:right}\n"
-	"td.n{white-space:nowrap}\n"
-	"td:not([class]):not([colspan]){min-width:7em}\n"
-	"tr.alarm td{color:var(--alarm)}\n"
-	"tr.good td:first-child{color:var(--good);font-weight:600}\n"
-	"tr.alarm td:first-child{font-weight:600}\n"
-	"tr.soft td{color:var(--soft)}\n"
-	"figure{margin:1.2rem 0 .6rem}\n"
-	"figure svg{display:block;max-width:100%;height:auto;margin:0 auto}\n"
-	"@media screen and (max-width:44em){figure{overflow-x:auto}figure svg{max-width:none}}\n"
-	"figcaption{color:var(--soft);font-size:.86rem;margin-top:.3rem}\n"
-	"figcaption b{color:var(--ink)}\n"
-	"details{margin:.3rem 0 1rem}\n"
-	"summary{cursor:pointer;color:var(--accent);font-size:.9rem}\n"
-	"details.part>summary{color:var(--ink);font-size:1.1rem}\n"
-	"footer{margin-top:3rem;padding-top:.6rem;border-top:1px solid var(--line);"
-	"color:var(--soft);font-size:.8rem}\n"
-	"@page{size:A4;margin:15mm 14mm}\n"
-	"@media print{body{font-size:9.5pt;padding:0;max-width:none}\n"
-	"details.part{break-before:page;border-top:0;padding-top:0;margin-top:0}\n"
-	"details.part>summary{list-style:none}\n"
-	"figure svg{max-height:240mm}\n"
-	"h2,h3,summary,caption{break-after:avoid}\n"
-	"figure,tr,p{break-inside:avoid}\n"
-	"thead{display:table-header-group}\n"
-	".wide{overflow:visible}\n"
-	"table{font-size:7.8pt}\n"
-	"td:not([class]):not([colspan]){min-width:0}\n"
-	"th,td{padding:.15rem .4rem}\n"
-	"a{color:inherit;text-decoration:none}\n"
-	"details:not(.part):not([open]){display:none}}\n";
-
 /* Writes & < > " ' as entities, and control characters except tab and line end as U+FFFD. All text
  * goes through this function, so file names and labels can contain any character. */
 static void html_text(FILE *out, const char *text)
@@ -235,7 +175,7 @@ void report_html(FILE *out, const void *ctx)
 	      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n",
 	      out);
 	html_element(out, "title", "", report->title);
-	fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", style);
+	fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", report->style ? report->style : "");
 	html_element(out, "h1", "", report->title);
 	html_element(out, "p", " class=\"by\"", report->by);
 	bool summary = report_part_count(report) > 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Begin and end of a report, and helpers of all parts. */
+#include "sim/cfg/text.h"
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/dataset_charts.h"
@@ -13,6 +14,11 @@ struct report *report_begin(struct arena *arena, const struct report_request *re
 	report->request = request;
 	report->caption = caption;
 	report->diag = diag_new(arena);
+	const char *wrong, *path = arena_printf(arena, "%s/models/report.css", request->data_root);
+	struct cfg_file_identity identity;
+	report->style = cfg_file_load(arena, path, &identity, &wrong);
+	if (!report->style)
+		diag_error(report->diag, (struct origin){path, 0}, "%s", wrong);
 	return report;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/report/searches.h"
+#include "sim/report/answers.h"
 #include "sim/analysis/knobs.h"
 #include "sim/predict/draws.h"
 #include "sim/report/chart_data.h"
@@ -35,7 +35,7 @@ static const char *swing_value(struct arena *arena, const struct swing *swing, d
 
 static const struct {
 	const char *path, *words;
-} measures[] = {
+} measurements[] = {
 #define MEASURE(path, words) {path, words},
 #include "sim/report/measures.def"
 #undef MEASURE
@@ -45,9 +45,9 @@ static const struct {
  * no shipped tool measures it. */
 static const char *measure_of(const char *path)
 {
-	for (size_t i = 0; i < sizeof measures / sizeof measures[0]; i++)
-		if (paths_match(measures[i].path, path))
-			return measures[i].words;
+	for (size_t i = 0; i < sizeof measurements / sizeof measurements[0]; i++)
+		if (paths_match(measurements[i].path, path))
+			return measurements[i].words;
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer of `solve` in sentences, as a table and as a chart. */
 #include "sim/report/chart_data.h"
-#include "sim/report/searches.h"
+#include "sim/report/answers.h"
 
 /* Returns for example "one-way latency of vswitch". */
 static const char *words_of(struct arena *arena, const struct solving *s)

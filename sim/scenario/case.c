@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads case files and settings into a struct scenario. */
+#include "sim/base/lines.h"
 #include "sim/scenario/case.h"
 #include "sim/scenario/fold.h"
 
@@ -240,15 +241,6 @@ static void apply_profile(struct reader *c, enum profile_pass pass)
 		return;
 	apply_parameters(c, file, c->params->profile, pass);
 	c->own_profile = !cfg_child(file, "fitted_on");
-}
-
-static bool has_word(const char *words, const char *word)
-{
-	size_t length = strlen(word);
-	for (const char *at = words; (at = strstr(at, word)) != NULL; at += length)
-		if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-			return true;
-	return false;
 }
 
 /* A profile may be of the GPU, of its generation, or of a library on these: nccl-2.8-ampere. */

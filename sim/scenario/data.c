@@ -63,8 +63,7 @@ size_t data_names(struct arena *arena, const char *root, const char *folder,
 		if (ends_in_cfg(entry->d_name)) {
 			char *name = arena_strdup(arena, entry->d_name);
 			name[strlen(name) - 4] = '\0';
-			const char **slot = VEC_PUSH(arena, &found);
-			*slot = name;
+			*VEC_PUSH(arena, &found) = name;
 		}
 	if (directory)
 		closedir(directory);

@@ -33,17 +33,17 @@ static const double TIME_MAX_S = 1e9, SIZE_MAX_B = 1e15;
 enum log_column { TIME, NAME, BYTES, STREAM, DURATION, END, THREAD, DIRECTION, KERNEL, COLUMNS };
 enum { CELLS_MAX = 64, NO_CELL = CELLS_MAX, CELL_MAX_B = 64 };
 
-/* The names of a column, each with a blank behind it. */
+/* The names of a column. */
 static const char *const names[COLUMNS] = {
-	[TIME] = "time start timestamp ts t begin ",
-	[NAME] = "name function call api ",
-	[BYTES] = "bytes size nbytes ",
-	[STREAM] = "stream ",
-	[DURATION] = "duration dur elapsed latency ",
-	[END] = "end ",
-	[THREAD] = "thread tid ",
-	[DIRECTION] = "direction copy ",
-	[KERNEL] = "kernel gpu ",
+	[TIME] = "time start timestamp ts t begin",
+	[NAME] = "name function call api",
+	[BYTES] = "bytes size nbytes",
+	[STREAM] = "stream",
+	[DURATION] = "duration dur elapsed latency",
+	[END] = "end",
+	[THREAD] = "thread tid",
+	[DIRECTION] = "direction copy",
+	[KERNEL] = "kernel gpu",
 };
 
 struct api_log {
@@ -124,15 +124,6 @@ static double take_unit(char *heading)
 	return unit_s;
 }
 
-static bool is_name_of(const char *heading, const char *list)
-{
-	size_t length = strlen(heading);
-	for (const char *at = list; length > 0 && (at = strstr(at, heading)); at++)
-		if ((at == list || at[-1] == ' ') && at[length] == ' ')
-			return true;
-	return false;
-}
-
 /* Returns true if the cells are a heading. */
 static bool take_heading(struct api_log *log)
 {
@@ -145,7 +136,7 @@ static bool take_heading(struct api_log *log)
 			*c = (char)tolower((unsigned char)*c);
 		double unit_s = take_unit(heading);
 		for (size_t column = 0; column < COLUMNS; column++)
-			if (log->columns[column] == NO_CELL && is_name_of(heading, names[column])) {
+			if (log->columns[column] == NO_CELL && has_word(names[column], heading)) {
 				log->columns[column] = i;
 				log->units_s[column] = unit_s;
 			}

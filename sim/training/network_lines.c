@@ -117,8 +117,7 @@ static void collect_group(struct network_reader *reader, const struct cfg_node *
 		return;
 	for (size_t i = 1; i <= times; i++) {
 		size_t index = reader->scopes.count;
-		struct scope *own = VEC_PUSH(reader->arena, &reader->scopes);
-		*own = (struct scope){
+		*VEC_PUSH(reader->arena, &reader->scopes) = (struct scope){
 			.name = name,
 			.prefix = arena_printf(reader->arena, "%s%zu/", name, i),
 			.parent = scope,
@@ -147,7 +146,6 @@ static void collect(struct network_reader *reader, const struct cfg_node *list, 
 
 void lines_collect(struct network_reader *reader, const struct cfg_node *list)
 {
-	struct scope *file = VEC_PUSH(reader->arena, &reader->scopes);
-	*file = (struct scope){.name = "", .prefix = ""};
+	*VEC_PUSH(reader->arena, &reader->scopes) = (struct scope){.name = "", .prefix = ""};
 	collect(reader, list, 0);
 }

@@ -55,12 +55,6 @@ static void add(struct inputs *inputs, const char *path)
  * or from the folder of `from`, or a shipped file. */
 static void add_named(struct inputs *inputs, const char *text, const char *from)
 {
-	static const char *const shipped[] = {
-		"topologies",       "topologies/machines", "topologies/networks", "topologies/gpus",
-		"topologies/cases", "topologies/what-ifs", "models/networks",     "models/stacks",
-		"models/runtimes",  "models/exchanges",    "models/storages",     "calib/profiles",
-		"calib/measured",   "calib/fits",
-	};
 	struct arena *arena = inputs->p->arena;
 	const char *root = inputs->p->command->data_root;
 	const char *slash = strrchr(from, '/');
@@ -71,8 +65,9 @@ static void add_named(struct inputs *inputs, const char *text, const char *from)
 		add(inputs, arena_printf(arena, "%.*s%s", (int)(slash + 1 - from), from, text));
 	if (root && *text != '/')
 		add(inputs, arena_printf(arena, "%s/calib/measured/%s", root, text));
-	for (size_t i = 0; root && !strchr(text, '/') && i < sizeof shipped / sizeof *shipped; i++)
-		add(inputs, arena_printf(arena, "%s/%s/%s.cfg", root, shipped[i], text));
+	for (size_t i = 0; root && !strchr(text, '/') && i < FOLDER_COUNT; i++)
+		add(inputs,
+		    arena_printf(arena, "%s/%s/%s.cfg", root, shipped_folders[i].path, text));
 }
 
 /* Adds the files that a text can name. It can be a setting, key=a,b,c. */

@@ -255,10 +255,7 @@ static struct facts facts_of(struct arena *arena, const char *root, const char *
 
 enum { LINE_WIDTH = 100 };
 
-/* Folders of shipped files. group is the group of a file that contains its description. */
-static const struct folder {
-	const char *name, *path, *group;
-} folders[] = {
+const struct folder shipped_folders[FOLDER_COUNT] = {
 	{"topologies", "topologies", "topology"},
 	{"machines", "topologies/machines", "machine"},
 	{"networks", "topologies/networks", "wiring"},
@@ -291,7 +288,6 @@ static const struct registry *const registries[] = {
 	&verb_registry,
 };
 
-enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
 enum { REGISTRY_COUNT = sizeof registries / sizeof registries[0] };
 
 /* Returns the first sentence of the file's first comment, without the full stop. */
@@ -454,7 +450,7 @@ static int check_name(const struct command *command, const char *word)
 {
 	const char *names[FOLDER_COUNT + REGISTRY_COUNT + 1] = {"parameters"}, *all = "parameters";
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
-		names[1 + i] = folders[i].name;
+		names[1 + i] = shipped_folders[i].name;
 	for (size_t i = 0; i < REGISTRY_COUNT; i++)
 		names[1 + FOLDER_COUNT + i] = registries[i]->listed;
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -480,8 +476,8 @@ static int run(const struct command *command)
 					width || !parameters ? width : LINE_WIDTH);
 	table_column(table, "", false);
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
-		if (wanted(command, folders[i].name))
-			list_folder(command, table, &folders[i]);
+		if (wanted(command, shipped_folders[i].name))
+			list_folder(command, table, &shipped_folders[i]);
 	for (size_t i = 0; i < REGISTRY_COUNT; i++)
 		if (wanted(command, registries[i]->listed))
 			list_kinds(command, table, registries[i]);

@@ -3,7 +3,6 @@
  * layouts by which model servers carry the highest load. */
 #include "plots/style.h"
 #include "sim/report/answers.h"
-#include "sim/report/layouts.h"
 #include "sim/verb/verbs.h"
 
 static const struct drawing *draw(const struct command *command, const struct plan_search *search)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sensitivity: ranks parameters by their influence on a result. */
-#include "sim/report/searches.h"
+#include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 
 /* Prints why no parameter varies, and returns the exit code. */

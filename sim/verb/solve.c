@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire solve: solves for the parameter value up to or from which a target is met. */
-#include "sim/report/searches.h"
+#include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 
 static const struct drawing *draw(const struct command *command, const struct solving *solving)

@@ -149,6 +149,12 @@ struct caption command_caption_of(const struct command *command);
 const char *command_caption(const struct command *command);
 /* Returns the title of --title, or this one, and the caption of the command's figures. */
 struct chart_text command_chart_text(const struct command *command, const char *title);
+/* Folders of shipped files. group is the group of a file that contains its description. */
+struct folder {
+	const char *name, *path, *group;
+};
+enum { FOLDER_COUNT = 16 };
+extern const struct folder shipped_folders[FOLDER_COUNT];
 /* Returns the file name of a path without ".cfg", for example "ddl-host". */
 const char *command_base_name(const struct command *command, const char *path);
 /* Reads --vary into axes[AXES_MAX]. Returns their number, or 0 after adding errors to diag. */

@@ -77,7 +77,7 @@ static void add_number(struct recording_point *point, const char *key, double va
 	point->x[point->number_count++] = (struct recording_number){key, value};
 }
 
-static bool holds(struct interval interval, double planted)
+static bool holds(struct estimate interval, double planted)
 {
 	return interval.low < interval.high && interval.low <= planted && planted <= interval.high;
 }
@@ -146,7 +146,7 @@ static void repeat_many(uint64_t seed, struct counts *counts)
 	struct rng rng = rng_named(seed, "coverage");
 	struct recording recording = {.pass_count = PASSES};
 	const struct planting plan = {arena, &recording, &rng};
-	struct interval call;
+	struct estimate call;
 	add_point(&plan, "call", CALL_S);
 	add_line(&plan, 1.5);
 	for (double size_B = 1e9; size_B < 5e9; size_B *= 2) {
@@ -178,7 +178,7 @@ static void repeat_few(uint64_t seed, struct counts *counts)
 	struct rng rng = rng_named(seed, "coverage of three");
 	struct recording recording = {.pass_count = FEW};
 	const struct planting plan = {arena, &recording, &rng};
-	struct interval call;
+	struct estimate call;
 	add_point(&plan, "call", CALL_S);
 	add_line(&plan, 2);
 	struct calibrating c = calibrating_new(&plan, seed);

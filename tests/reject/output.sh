@@ -132,7 +132,12 @@ cat >lab.cfg <<'END'
 dataset = { name = "lab"; title = ""; source = ""; table = "lab.tsv"; value = "ms"; role = "test"; label = ["net"];
 	columns = ( { column = "net"; setting = "case.topology"; } ); };
 END
-md5sum requests.csv 'a	tab.jsonl' own-topology.cfg >sums
+mkdir -p data/models
+ln -s "$FARWIRE_DATA"/topologies "$FARWIRE_DATA"/calib data/
+ln -s "$FARWIRE_DATA"/models/[!e]* data/models/
+cp -r "$FARWIRE_DATA"/models/engines data/models/
+md5sum requests.csv 'a	tab.jsonl' own-topology.cfg data/models/engines/vllm.cfg >sums
+FARWIRE_DATA=$scratch/data expect 2 'refusing to overwrite an input file' run serve.cfg --engine vllm -q --draws 0 -o data/models/engines/vllm.cfg
 expect 2 'refusing to overwrite an input file' run serve.cfg -q --draws 0 -o requests.csv
 expect 2 'refusing to overwrite an input file' run serve.cfg -q --draws 0 --plot requests.svg
 expect 2 'refusing to overwrite an input file' run --topology dgx1-v100 --calls 'a	tab.jsonl' -q --draws 0 -o 'a	tab.jsonl'
@@ -140,7 +145,7 @@ expect 2 'refusing to overwrite an input file' sweep case.cfg -q --vary case.top
 expect 2 'refusing to overwrite an input file' validate lab.cfg -q -o own-topology.cfg
 md5sum -c --quiet sums || complain 'a file that was named indirectly was overwritten'
 rm -f requests.csv serve.cfg 'a	tab.jsonl' lab.tsv lab.cfg sums
-rm -rf below own-topology.cfg hard-link.cfg part.cfg middle
+rm -rf below data own-topology.cfg hard-link.cfg part.cfg middle
 rm -f kept.cfg profile.cfg other-name.cfg dangling.json trace.json
 verdict 'output.input_files_are_not_overwritten'
 

@@ -203,6 +203,16 @@ incomparable() {
 		holds both.html 'so that none is the fastest' && ! sed 's/<[^>]*>/ /g' both.html | grep -qiw nan
 }
 echo 'other = {};' >bad.cfg
+# A data folder without the style sheet gives no page, because it would have no layout.
+page_has_the_style_sheet() {
+	mkdir -p data/models
+	ln -s "$root/topologies" "$root/calib" data/ && ln -s "$root"/models/[!r]* "$root"/models/runtimes data/models/
+	"$FARWIRE" report 'a&b.cfg' -q --draws 0 -o styled.html && grep -q '^details.part{' styled.html || return 1
+	FARWIRE_DATA=$folder/data "$FARWIRE" report 'a&b.cfg' -q --draws 0 -o unstyled.html 2>error && return 1
+	grep -q 'models/report.css: cannot be read: No such file or directory' error && ! [ -e unstyled.html ]
+}
+check page_has_the_style_sheet page_has_the_style_sheet
+
 check page_of_a_case_is_complete whole_page
 check same_input_gives_the_same_bytes same_bytes
 check timeline_of_a_pool_shows_its_first_client pool

@@ -2,6 +2,7 @@
 #include "sim/base/table.h"
 
 #include "sim/base/arena.h"
+#include "sim/base/lines.h"
 #include "tests/test.h"
 
 static const char *printed(struct arena *arena, const struct table *table)
@@ -273,7 +274,17 @@ static void failed_cells_are_short_and_reasons_follow_below(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(failed_cells_are_short_and_reasons_follow_below),
+static void only_whole_words_are_in_a_list(void)
+{
+	CHECK(has_word("nic0 nic10", "nic10") && has_word("n0.nic0=0.5,nv1", "nv1"));
+	CHECK(has_word("n0.nic0=0.5,nv1", "n0.nic0"));
+	CHECK(!has_word("nic0 nic10", "nic1")); /* it is followed by a digit */
+	CHECK(!has_word("n0.nic0", "nic0"));    /* a point comes before it */
+	CHECK(!has_word("a b", "") && !has_word("", "a"));
+}
+
+static const struct test tests[] = {TEST(only_whole_words_are_in_a_list),
+				    TEST(failed_cells_are_short_and_reasons_follow_below),
 				    TEST(a_table_that_just_fits_stays_whole),
 				    TEST(all_invisible_characters_and_wrong_bytes_are_escaped),
 				    TEST(columns_that_do_not_fit_follow_below),

@@ -9,7 +9,7 @@
 #include "tests/test.h"
 
 static const struct calibration_point points[] = {{.x = 1e3}, {.x = 1e6}, {.x = 1e7}};
-static const struct interval start = {10e-6, NAN, NAN};
+static const struct estimate start = {10e-6, NAN, NAN};
 
 /* The first piece takes 10 us and 10 ps a byte: 0.01 us at 1 kB, but 10 us at its end of 1 MB, so
  * it is not flat. Its 100 GB/s are 150 GB/s of bus bandwidth for an all-reduce of 4 ranks, which

@@ -300,7 +300,7 @@ static void disturbed_pass_hardly_moves_the_mean(void)
 static void three_passes_use_students_t(void)
 {
 	double values[] = {1, 2, 3};
-	struct interval interval;
+	struct estimate interval;
 	struct interval_spec spec = {mean, values, 1, 3, 0.95, 1, "three"};
 	CHECK(interval_of_passes(&spec, &interval));
 	CHECK_NEAR(interval.value, 2, 1e-12);
@@ -322,7 +322,7 @@ static void twelve_passes_use_the_bootstrap(void)
 		square += values[i] * values[i];
 	}
 	double error = sqrt((square - sum * sum / 12) / 11 / 12);
-	struct interval first, again;
+	struct estimate first, again;
 	const struct interval_spec spec = {mean, values, 1, 12, 0.95, 7, "twelve"};
 	CHECK(interval_of_passes(&spec, &first));
 	CHECK(interval_of_passes(&spec, &again));
@@ -335,7 +335,7 @@ static void twelve_passes_use_the_bootstrap(void)
 static void ten_passes_are_enough_for_the_bootstrap(void)
 {
 	double values[10] = {[0] = 1};
-	struct interval interval;
+	struct estimate interval;
 	struct interval_spec spec = {mean, values, 1, 10, 0.95, 1, "ten"};
 	CHECK(interval_of_passes(&spec, &interval) && interval.low >= 0);
 	spec.pass_count = 9;
@@ -349,7 +349,7 @@ static void bootstrap_is_as_wide_as_students_interval(void)
 {
 	enum { REPEATS = 200 };
 	double values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, sum = 0;
-	struct interval interval;
+	struct estimate interval;
 	for (uint64_t seed = 0; seed < REPEATS; seed++) {
 		const struct interval_spec spec = {mean, values, 1, 10, 0.95, seed, "wide"};
 		CHECK(interval_of_passes(&spec, &interval));
@@ -390,8 +390,8 @@ static void fewer_than_sixteen_points_make_one_piece(void)
 /* The halves of the intervals are 1.5 and 2, and independent errors add up as squares: 2.5. */
 static void differences_and_means_have_independent_errors(void)
 {
-	const struct interval a = {10, 9, 12}, b = {4, 3, 7};
-	struct interval less = interval_less(a, b), mean = interval_mean(a, b);
+	const struct estimate a = {10, 9, 12}, b = {4, 3, 7};
+	struct estimate less = interval_less(a, b), mean = interval_mean(a, b);
 	CHECK_NEAR(less.value, 6, 1e-12);
 	CHECK_NEAR(less.low, 3.5, 1e-12);
 	CHECK_NEAR(less.high, 8.5, 1e-12);
