@@ -205,6 +205,7 @@ struct service_entry {
 	struct request_list list; /* read from a file; empty: requests are drawn */
 	const struct network *network;
 	const struct network *one_token; /* NULL: the network generates no tokens */
+	const struct network *draft, *draft_token; /* the same of serve.draft; NULL: it is empty */
 	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
 	const struct shard *shard;
 	double spread; /* parts of a replica over which its requests are spread; at least 1 */

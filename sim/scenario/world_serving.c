@@ -213,23 +213,31 @@ static const struct server *equal_one(const struct world *w, const struct job_en
 	return NULL;
 }
 
-/* Gives the replica the overhead of an equal one, or finds it. */
-static bool set_overhead(struct server *server)
+/* Finds the overhead of iterations of a model on the replica, in place of its own. Returns false if
+ * a run failed. */
+static bool find_tables(struct server *server, struct serving_model *model)
 {
-	struct world *w = server->world;
-	const struct server *equal = equal_one(w, server->entry);
-	if (equal) {
-		memcpy(server->tables, equal->tables, sizeof server->tables);
-		serving_model_overhead_set(server->model, server->tables);
-		return true;
-	}
-	bool generates = w->scenario->services[server->entry->service].one_token != NULL;
+	bool generates = server->world->scenario->services[server->entry->service].one_token;
 	bool graph = generates && server->entry->stack->cuda_graph;
+	server->model = model;
 	server->tables[1] = find_overhead(server, false);
 	server->tables[0] =
 		graph && server->tables[1] ? find_overhead(server, true) : server->tables[1];
-	serving_model_overhead_set(server->model, server->tables);
+	serving_model_overhead_set(model, server->tables);
 	return server->tables[0] != NULL;
+}
+
+/* Gives the replica the overhead of an equal one, or finds it. */
+static bool set_overhead(struct server *server)
+{
+	struct serving_model *model = server->model, *draft = serving_model_draft(model);
+	const struct server *equal = equal_one(server->world, server->entry);
+	if (equal) {
+		memcpy(server->tables, equal->tables, sizeof server->tables);
+		serving_model_overhead_set(model, server->tables);
+		return true;
+	}
+	return (!draft || find_tables(server, draft)) && find_tables(server, model);
 }
 
 /* ---- services ---- */
@@ -243,7 +251,8 @@ static struct serving_service_spec *find_service(struct world *w, size_t index)
 		return service;
 	*service = (struct serving_service_spec){.params = entry->params,
 						 .requests = entry->list,
-						 .generates = entry->one_token != NULL};
+						 .generates = entry->one_token != NULL,
+						 .seed = w->workload.seed};
 	struct serve_params drawn = *entry->params;
 	drawn.requests_count = service_requests_count(w->scenario, entry);
 	if (service->requests.count == 0)
@@ -274,13 +283,14 @@ static size_t rows_most(const struct serving_service_spec *service)
 {
 	const struct serve_params *params = service->params;
 	size_t all, prompt = longest(service, &all), batch = (size_t)params->batch_count;
-	size_t tokens = (size_t)params->tokens_count;
+	size_t tokens = (size_t)params->tokens_count, drafted = (size_t)params->drafted_count;
 	if (!service->generates)
 		return batch;
 	if (params->batching == BATCHING_FIXED || params->batching == BATCHING_DYNAMIC)
 		return batch * prompt;
 	if (!params->chunked_prefill && all > tokens)
 		tokens = all;
+	batch *= 1 + drafted;
 	return tokens > batch ? tokens : batch;
 }
 
@@ -352,6 +362,22 @@ static struct servers *servers_new(struct world *w)
 	return servers;
 }
 
+/* Returns the model of the draft network, which is whole on each GPU of the replica. Its steps are
+ * in the same iteration, so the host does not think between them. */
+static struct serving_model *draft_model(struct world *w, const struct service_entry *of,
+					 struct serving_model_spec spec)
+{
+	struct stack_params *stack = ARENA_NEW(w->workload.arena, struct stack_params);
+	*stack = *spec.stack;
+	stack->session_s = 0;
+	spec.stack = stack;
+	spec.network = of->draft;
+	spec.one_token = of->draft_token;
+	spec.shard = NULL;
+	spec.adapters = 0;
+	return serving_model_new(w->workload.arena, &spec);
+}
+
 /* Returns NULL if the jobs have failed. */
 static struct serving_model *build_model(struct world *w, const struct job_entry *entry,
 					 const struct serving_service_spec *service)
@@ -359,16 +385,21 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 	const struct service_entry *of = &w->scenario->services[entry->service];
 	const char *why = NULL;
 	double spread = of->spread;
+	const struct serve_params *params = service->params;
+	double sequences = params->batch_count * (1 + params->drafted_count);
 	struct serving_model_spec spec = {
 		.network = entry->network,
 		.one_token = of->shard ? of->shard->network : of->one_token,
 		.stack = entry->stack,
 		.gpu = &w->scenario->topology.gpus[entry->gpus[0]].params,
 		.efficiency = entry->efficiency,
-		.weights = (enum serve_type)service->params->weights,
-		.kv = (enum serve_type)service->params->kv,
+		.weights = (enum serve_type)params->weights,
+		.kv = (enum serve_type)params->kv,
 		.rows_max = (size_t)ceil((double)rows_most(service) / spread),
-		.sequences_max = (size_t)ceil(service->params->batch_count / spread),
+		.sequences_max = (size_t)ceil(sequences / spread),
+		.draft_count = params->drafted_count,
+		.adapters = params->adapters_count,
+		.lora = params->adapter_rank_count,
 		.spread = spread,
 		.stages = of->stages,
 		.passed_s = world_passed_s,
@@ -383,6 +414,8 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		spec.ctx = world_tensor_group(w, entry, (size_t)of->stages, &why);
 	if (why)
 		world_servers_failed(w, why);
+	if (of->draft_token)
+		spec.draft = draft_model(w, of, spec);
 	return why ? NULL : serving_model_new(w->workload.arena, &spec);
 }
 

@@ -25,6 +25,7 @@ struct query { /* a request in the system */
 	uint32_t cached;              /* tokens whose keys and values are in the cache */
 	uint32_t produced;            /* generated tokens */
 	uint32_t fresh;               /* tokens that the present iteration processes */
+	uint32_t drafted;             /* further tokens that it checks */
 	uint32_t blocks;              /* of the cache, without those of its prefix */
 	struct shared_prefix *prefix; /* NULL: it has none */
 	uint32_t prefix_blocks;       /* those of the prefix that it uses */
@@ -46,6 +47,7 @@ struct service {
 	bool continuous;
 	int64_t taken_ps; /* when the process that takes requests is free */
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
+	struct rng accepted; /* draws how many drafted tokens are right */
 	uint64_t *gaps;
 	int64_t gap_ps; /* equal times are counted together */
 	uint64_t gap_count;

@@ -182,13 +182,15 @@ double model_pass_s(const struct serving_model *model, double bytes_B)
 	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
-/* Returns the shape of attention for sequences of equal lengths. Generated tokens read the cached
- * numbers of latent attention, which all heads share. Prompts expand them to keys and values. */
+/* Returns the shape of attention for sequences of equal lengths. Generated tokens, and drafted ones,
+ * read the cached numbers of latent attention, which all heads share. Prompts expand them to keys
+ * and values. */
 static struct kernel_attention shape_of(const struct serving_model *model,
 					const struct attention *attention, double sequences,
-					double queries, const double keys[2])
+					double queries, const double keys[2], bool tokens)
 {
-	bool causal = queries > sequences, latent = attention->latent > 0 && !causal;
+	bool causal = queries > sequences;
+	bool latent = attention->latent > 0 && (tokens || !causal);
 	return (struct kernel_attention){
 		.sequences = sequences,
 		.queries = queries / sequences,
@@ -207,12 +209,12 @@ static struct kernel_attention shape_of(const struct serving_model *model,
  * keys and pairs of both together. */
 static double attention_s(const struct serving_model *model, const struct attention *attention,
 			  double sequences, double queries, const double keys[2],
-			  const double pairs[2])
+			  const double pairs[2], bool tokens)
 {
 	if (!(queries > 0))
 		return 0;
 	size_t k = attention->window;
-	struct kernel_attention shape = shape_of(model, attention, sequences, queries, keys);
+	struct kernel_attention shape = shape_of(model, attention, sequences, queries, keys, tokens);
 	double features = attention_features(&shape);
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
@@ -321,6 +323,21 @@ static double sum_of_exchanges_s(struct serving_model *model, double rows, doubl
 	return *known + gather_s;
 }
 
+/* Returns the time of the adapters of an iteration. Each of its requests uses one at random, so
+ * n requests use A (1 - (1 - 1 / A)^n) different ones of A. */
+static double adapters_s(const struct serving_model *model, double rows, double requests)
+{
+	double all = model->spec.adapters, rank = model->spec.lora, layers = model->adapted_layers;
+	if (!(all > 0) || !(layers > 0))
+		return 0;
+	double used = all * (1 - pow(1 - 1 / all, fmax(1, requests)));
+	double in = model->adapted_in / layers, out = model->adapted_out / layers;
+	double down = rows * (in + rank) + used * rank * in;
+	double up = rows * (rank + 2 * out) + used * rank * out; /* added to the product's output */
+	return layers * (model_pass_s(model, model->element_B * down) +
+			 model_pass_s(model, model->element_B * up));
+}
+
 static double sum_of_kernels_s(struct serving_model *model, const struct iteration *it)
 {
 	double sum_s = rows_s(model, it->rows);
@@ -333,14 +350,17 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 				 ? it->prompt_rows * (it->prompt_keys[0] - it->prompt_rows / 2) /
 					   it->prompt_pairs[0]
 				 : 0;
+	double queries = 1 + (it->drafted > 0 ? it->drafted / it->decode_rows : 0);
+	const double pairs[] = {queries * it->decode_keys[0], queries * it->decode_keys[1]};
 	for (size_t i = 0; i < model->attention_count; i++) {
 		const struct attention *attention = &model->attentions[i];
-		sum_s += attention_s(model, attention, it->decode_rows, it->decode_rows,
-				     it->decode_keys, it->decode_keys) +
+		sum_s += attention_s(model, attention, it->decode_rows,
+				     it->decode_rows + it->drafted, it->decode_keys, pairs, true) +
 			 attention_s(model, attention, prompts, it->prompt_rows, it->prompt_keys,
-				     it->prompt_pairs);
+				     it->prompt_pairs, false);
 	}
-	return sum_s + scans_s(model, it->decode_rows, it->decode_rows) +
+	return sum_s + adapters_s(model, it->rows, it->decode_rows + prompts) +
+	       scans_s(model, it->decode_rows + it->drafted, it->decode_rows) +
 	       scans_s(model, it->prompt_rows, prompts + it->prompt_rows / SCAN_TOKENS);
 }
 
@@ -387,17 +407,26 @@ static double memory_B(const struct serving_model *model)
 	       quantised / model->spec.stages * (model->weight_B - model->element_B) +
 	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
 	       (double)spec->sequences_max * model->scans.state_count * model->element_B +
+	       model->element_B * spec->adapters * spec->lora *
+		       (model->adapted_in + model->adapted_out) +
 	       spec->stack->workspace_B;
+}
+
+struct serving_model *serving_model_draft(const struct serving_model *model)
+{
+	return model->spec.draft;
 }
 
 double serving_model_memory_B(const struct serving_model *model)
 {
-	return model->memory_B;
+	const struct serving_model *draft = model->spec.draft;
+	return model->memory_B + (draft ? draft->memory_B : 0);
 }
 
 double serving_model_token_B(const struct serving_model *model)
 {
-	return model->token_B;
+	const struct serving_model *draft = model->spec.draft;
+	return model->token_B + (draft ? draft->token_B : 0);
 }
 
 size_t serving_model_window(const struct serving_model *model)
@@ -435,6 +464,11 @@ static void learn_tokens(struct serving_model *model)
 			add_attention(model, layer);
 		if (layer->op == LAYER_RECURRENT)
 			add_scan(model, layer);
+		if (is_quantised(network, layer) && layer->experts <= 1) {
+			model->adapted_layers++;
+			model->adapted_in += layer->tensors[0] / (double)layer->channels;
+			model->adapted_out += (double)layer->channels;
+		}
 		if (layer->op == LAYER_ROUTE || layer->experts > experts) {
 			experts = layer->experts > experts ? layer->experts : experts;
 			top = layer->expert_top > top ? layer->expert_top : top;
@@ -508,6 +542,7 @@ static struct iteration part_of(const struct iteration *all, double spread)
 	part.rows = ceil(part.rows / spread);
 	part.sequences = ceil(part.sequences / spread);
 	part.decode_rows /= decode;
+	part.drafted /= decode;
 	part.prompt_rows /= spread;
 	for (int k = 0; k < 2; k++) {
 		part.decode_keys[k] /= decode;
@@ -515,6 +550,30 @@ static struct iteration part_of(const struct iteration *all, double spread)
 		part.prompt_pairs[k] /= spread;
 	}
 	return part;
+}
+
+static void add_time(struct iteration_time *sum, struct iteration_time more, double count)
+{
+	sum->kernel_s += count * more.kernel_s;
+	sum->exchange_s += count * more.exchange_s;
+	sum->overhead_s += count * more.overhead_s;
+}
+
+/* Adds the time in which the draft network processes the prompts of an iteration, and drafts the
+ * tokens that it checks, one after the other. */
+static void add_drafting(const struct serving_model *model, const struct iteration *all,
+			 struct iteration_time *time)
+{
+	struct serving_model *draft = model->spec.draft;
+	struct iteration prompts = *all, step = *all;
+	prompts.rows = all->prompt_rows;
+	prompts.sequences = prompts.drafted = prompts.decode_rows = 0;
+	step.rows = step.sequences = all->drafted / model->spec.draft_count;
+	step.drafted = step.prompt_rows = 0;
+	if (draft && prompts.rows > 0)
+		add_time(time, serving_model_time(draft, &prompts), 1);
+	if (draft && step.rows > 0)
+		add_time(time, serving_model_time(draft, &step), model->spec.draft_count);
 }
 
 struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
@@ -527,6 +586,8 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 			sum_of_passes_s(model, iteration->rows);
 	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
 	double ratio = model->spec.time_ratio;
-	return (struct iteration_time){ratio * kernel_s, ratio * sums_s,
-				       ratio * overhead_at(table, at)};
+	struct iteration_time time = {ratio * kernel_s, ratio * sums_s,
+				      ratio * overhead_at(table, at)};
+	add_drafting(model, all, &time);
+	return time;
 }

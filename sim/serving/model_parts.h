@@ -38,6 +38,8 @@ struct serving_model {
 	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
 	struct kernel_family body[2], head;
 	double few_rows;
+	/* Linear layers with adapters: their number, and the sums of their inputs and outputs. */
+	double adapted_layers, adapted_in, adapted_out;
 	/* By number of rows; below 0: not computed yet. */
 	double *rows_s, *head_s, *reduce_s;
 	const struct overhead *tables[2];

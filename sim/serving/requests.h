@@ -34,6 +34,9 @@ struct serve_params { /* the group `serve` of a case */
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
 	int router; /* enum serve_router */
+	const char *draft;
+	double drafted_count, acceptance_ratio;
+	double adapters_count, adapter_rank_count;
 	double latency_slo_s, first_slo_s, between_slo_s, slo_quantile_ratio;
 };
 extern const struct param_table serve_table;

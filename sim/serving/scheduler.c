@@ -4,6 +4,11 @@
  * A request needs the keys and values of all its tokens before it gets its next token. So it has
  * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
  * the prompt there is one, the last token. After a preemption there are all.
+ *
+ * With speculative decoding, an iteration also checks tokens that were DRAFTED behind the last one.
+ * A drafted token is right with a given probability if those before it are. So k drafted tokens at
+ * probability a give (1 - a^(k + 1)) / (1 - a) tokens on average (Leviathan et al., Fast inference
+ * from transformers via speculative decoding, ICML 2023, equation 1).
  */
 #include "sim/base/list.h"
 #include "sim/serving/internal.h"
@@ -177,7 +182,7 @@ static void preempt_last(struct replica *r)
 	struct query *q = r->running[--r->running_count];
 	settle(r, q);
 	blocks_return(r, q);
-	q->cached = q->fresh = 0;
+	q->cached = q->fresh = q->drafted = 0;
 	q->since_ps = serving_now_ps(r->serving);
 	q->next = r->head;
 	r->tail = r->head ? r->tail : q;
@@ -215,6 +220,22 @@ static void take_part(const struct replica *r, struct query *q, uint32_t n, stru
 	it->prompt_pairs[1] += pairs_of(cached, tokens, window);
 }
 
+/* Lets the iteration check tokens that were drafted behind the request's last one, if the budget
+ * and the cache have room for all of them. Returns their number. */
+static uint32_t take_drafted(struct replica *r, struct query *q, uint32_t budget,
+			     struct iteration *it)
+{
+	uint32_t n = (uint32_t)r->service->spec->params->drafted_count;
+	if (n == 0 || pending_of(q) != 1 || q->produced == 0 || n > budget ||
+	    !blocks_take(r, q, q->cached + q->fresh + n))
+		return 0;
+	q->drafted = n;
+	it->drafted += n;
+	it->rows += n;
+	it->sequences += n;
+	return n;
+}
+
 /* Gives each running request, or each whose prompt is not processed yet, up to `budget` of its
  * pending tokens. Returns the rest of the budget; 0 if a request was preempted. */
 static uint32_t go_on(struct replica *r, uint32_t budget, bool prompts, struct iteration *it)
@@ -233,6 +254,7 @@ static uint32_t go_on(struct replica *r, uint32_t budget, bool prompts, struct i
 			break;
 		take_part(r, q, n, it);
 		budget -= n;
+		budget -= take_drafted(r, q, budget, it);
 	}
 	return preempted ? 0 : budget;
 }
@@ -339,6 +361,13 @@ static void token_is_there(struct query *q)
 	else if (q->measured)
 		gap_note(q->replica->service, now_ps - q->last_ps);
 	q->last_ps = now_ps;
+	/* drafted tokens that are right come at the same time, and need no further iteration */
+	const struct serve_params *params = q->replica->service->spec->params;
+	for (; q->drafted > 0 && !is_complete(q) &&
+	       rng_uniform(&q->replica->service->accepted) < params->acceptance_ratio;
+	     q->drafted--, q->cached++)
+		q->produced++;
+	q->drafted = 0;
 }
 
 /* Returns true if another replica generates the other tokens of the request. */
@@ -441,7 +470,7 @@ void replica_work(struct replica *r)
 	struct iteration_time time = r->spec->time(r->spec->ctx, &it);
 	r->kernel_ps = ps_from_s(time.kernel_s);
 	r->exchange_ps = ps_from_s(time.exchange_s);
-	r->overhead_ps = ps_from_s(time.overhead_s + it.sequences * params->sequence_host_s);
+	r->overhead_ps = ps_from_s(time.overhead_s + (it.sequences - it.drafted) * params->sequence_host_s);
 	r->busy = true;
 	struct engine *engine = r->serving->spec.engine;
 	if (engine_trace(engine))

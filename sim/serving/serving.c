@@ -200,6 +200,7 @@ static void service_init(struct serving *serving, size_t index)
 		.group_count = groups_of(spec),
 		.continuous = batching == BATCHING_CONTINUOUS ||
 			      (batching == BATCHING_AUTO && spec->generates),
+		.accepted = rng_named(spec->seed, "accepted tokens"),
 		.gaps = gaps_new(serving->spec.arena)};
 }
 

@@ -24,6 +24,7 @@ struct serving_service_spec {
 	const struct serve_params *params;
 	struct request_list requests;
 	bool generates; /* the network generates tokens; otherwise a request is one sample */
+	uint64_t seed;  /* of the drafted tokens that are right */
 };
 struct serving_replica_spec {
 	const char *name; /* in timelines */
