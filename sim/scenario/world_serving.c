@@ -348,6 +348,17 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	return !reason;
 }
 
+/* Returns the blocks of the KV cache in host memory, to which each GPU sends its part of a token. */
+static size_t host_blocks(const struct server *server, const struct serving_service_spec *service)
+{
+	const struct service_entry *of =
+		&server->world->scenario->services[server->entry->service];
+	double parts = (double)server->entry->rank_count / of->spread;
+	double block_B = service->params->block_count * parts *
+			 serving_model_token_B(server->model);
+	return service->generates ? (size_t)(service->params->host_cache_B / block_B) : 0;
+}
+
 /* ---- a replica ---- */
 
 static struct servers *servers_new(struct world *w)
@@ -448,6 +459,7 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 					      .time = serving_model_time,
 					      .ctx = server->model,
 					      .block_count = blocks,
+					      .host_block_count = host_blocks(server, service),
 					      .window = serving_model_window(server->model),
 					      .stream = stream};
 	return &server->job;
@@ -508,6 +520,34 @@ static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *
 		uint64_t number = communicator_begin(comm, &request);
 		communicator_arrive(comm, number, 0);
 		communicator_arrive(comm, number, 1);
+	}
+}
+
+/* Each GPU of a replica that has a part of the tokens copies it over PCIe, from pinned memory. */
+static void offload(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn, void *ctx)
+{
+	struct world *w = of;
+	const struct server *server = w->servers->all[replica];
+	const struct service_entry *service = &w->scenario->services[server->entry->service];
+	size_t count = service->spread > service->stages ? 1 : server->entry->rank_count;
+	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
+	*passing = (struct passing){count, fn, ctx};
+	for (size_t i = 0; i < count; i++) {
+		struct program_gpu place = system_place(&w->system, server->entry, i);
+		size_t host = w->scenario->topology.gpus[server->entry->gpus[i]].host;
+		const struct dma_copy copy = {
+			.engine = w->system.engine,
+			.fabric = w->system.fabric,
+			.arena = w->workload.arena,
+			.params = &w->scenario->dma,
+			.route = to_gpu ? place.to_device : place.to_host,
+			.host = w->system.hosts[host],
+			.to_device = to_gpu,
+			.size_B = tokens * serving_model_token_B(server->model) / service->stages,
+			.done = part_arrived,
+			.ctx = passing,
+		};
+		dma_start(&copy);
 	}
 }
 
@@ -581,6 +621,7 @@ void world_serving_begin(struct world *w)
 		.replicas = w->servers->replicas,
 		.replica_count = scenario->job_count,
 		.transfer = transfer,
+		.offload = offload,
 		.opened = opened,
 		.done = done,
 		.of = w,

@@ -8,6 +8,7 @@
 struct shared_prefix { /* tokens with which prompts of a group begin, in the cache of a replica */
 	uint32_t blocks, users_count; /* 0 blocks: they are not in the cache */
 	int64_t used_ps;              /* when the last user left */
+	uint32_t stored, storing;     /* blocks in host memory, and on their way to it */
 };
 
 struct query { /* a request in the system */
@@ -29,7 +30,9 @@ struct query { /* a request in the system */
 	uint32_t blocks;              /* of the cache, without those of its prefix */
 	struct shared_prefix *prefix; /* NULL: it has none */
 	uint32_t prefix_blocks;       /* those of the prefix that it uses */
-	bool begun, measured, refused;
+	uint32_t stored;  /* tokens whose keys and values are in host memory, or on their way to it */
+	uint32_t loading; /* tokens whose keys and values are on their way from it */
+	bool storing, begun, measured, refused;
 };
 
 struct service {
@@ -62,6 +65,8 @@ struct replica {
 	struct query *head, *tail; /* queue */
 	size_t waiting_count, outstanding_count;
 	size_t free_blocks;
+	size_t host_free_blocks;        /* for keys and values in host memory */
+	size_t loading_count;           /* requests whose keys and values come from there */
 	size_t leaving_blocks;          /* blocks whose keys and values are being sent */
 	struct shared_prefix *prefixes; /* by group; NULL: nothing is shared */
 	bool busy;

@@ -116,6 +116,11 @@ static const struct param_row serve_rows[] = {
 		     "vLLM's gpu_memory_utilization is 0.9"),
 	PARAM_WHOLE(struct serve_params, block_count, 1, 4096, "16",
 		    "tokens of a block of the KV cache", "vLLM's block_size is 16"),
+	PARAM_NUMBER(struct serve_params, host_cache_B, QUANTITY_BYTES, 0, 1e15, "0 B",
+		     "host memory of a replica for keys and values: those of shared prefixes are "
+		     "copied to it, and those of preempted requests; 0 means that both are "
+		     "processed again",
+		     "vLLM's kv_offloading_size is not set"),
 	PARAM_CHOICE(struct serve_params, router, router_names, "least-outstanding",
 		     "router: replica that gets the next request, in turn or the one with the "
 		     "fewest unfinished requests"),

@@ -5,6 +5,10 @@
  * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
  * the prompt there is one, the last token. After a preemption there are all.
  *
+ * A copy of the keys and values of shared prefixes and of preempted requests is kept in HOST MEMORY,
+ * if it has room. A request then waits for them to be loaded instead of processing its tokens. Its
+ * blocks are taken before, and it counts as running, so that it cannot block others for ever.
+ *
  * With speculative decoding, an iteration also checks tokens that were DRAFTED behind the last one.
  * A drafted token is right with a given probability if those before it are. So k drafted tokens at
  * probability a give (1 - a^(k + 1)) / (1 - a) tokens on average (Leviathan et al., Fast inference
@@ -30,22 +34,87 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 /* ---- memory ---- */
 
-/* Frees the blocks of the prefix that was unused for the longest time. Returns false if all are in
- * use. */
-static bool prefix_evict(struct replica *r)
+/* Frees the blocks of the prefix that was unused for the longest time, on the GPU or in host memory.
+ * Returns false if all are in use. */
+static bool prefix_evict(struct replica *r, bool host)
 {
 	struct shared_prefix *oldest = NULL;
 	for (size_t i = 0; r->prefixes && i < r->service->group_count; i++) {
 		struct shared_prefix *prefix = &r->prefixes[i];
-		if (prefix->blocks > 0 && prefix->users_count == 0 &&
-		    (!oldest || prefix->used_ps < oldest->used_ps))
+		bool evictable = host ? prefix->stored > 0 && prefix->storing == 0
+				      : prefix->blocks > 0 && prefix->users_count == 0;
+		if (evictable && (!oldest || prefix->used_ps < oldest->used_ps))
 			oldest = prefix;
 	}
 	if (!oldest)
 		return false;
-	r->free_blocks += oldest->blocks;
-	oldest->blocks = 0;
+	uint32_t *blocks = host ? &oldest->stored : &oldest->blocks;
+	*(host ? &r->host_free_blocks : &r->free_blocks) += *blocks;
+	*blocks = 0;
 	return true;
+}
+
+/* ---- host memory ---- */
+
+static void offload(struct replica *r, double tokens, bool to_gpu, event_fn *fn, void *ctx)
+{
+	const struct serving_spec *spec = &r->serving->spec;
+	spec->offload(spec->of, (size_t)(r - r->serving->replicas), tokens, to_gpu, fn, ctx);
+}
+
+/* Takes blocks in host memory. Returns false if they are not free. */
+static bool host_take(struct replica *r, size_t blocks)
+{
+	while (blocks > r->host_free_blocks && prefix_evict(r, true))
+		;
+	if (blocks > r->host_free_blocks)
+		return false;
+	r->host_free_blocks -= blocks;
+	return true;
+}
+
+static void prefix_stored(void *ctx, uint64_t arg)
+{
+	struct shared_prefix *prefix = ctx;
+	prefix->stored += prefix->storing;
+	prefix->storing = 0;
+}
+
+/* Begins to copy what host memory lacks of a prefix, if it has room. */
+static void prefix_store(struct replica *r, struct shared_prefix *prefix)
+{
+	uint32_t more = prefix->blocks > prefix->stored ? prefix->blocks - prefix->stored : 0;
+	if (more == 0 || prefix->storing > 0 || r->spec->host_block_count == 0)
+		return;
+	prefix->storing = more; /* so that it is not evicted */
+	if (host_take(r, more))
+		offload(r, more * r->service->spec->params->block_count, false, prefix_stored,
+			prefix);
+	else
+		prefix->storing = 0;
+}
+
+static size_t blocks_of(const struct replica *r, uint32_t tokens)
+{
+	return (size_t)ceil(tokens / r->service->spec->params->block_count);
+}
+
+static void query_stored(void *ctx, uint64_t arg)
+{
+	struct query *q = ctx;
+	q->storing = false;
+	replica_work(q->replica);
+}
+
+/* Begins to copy the keys and values of a preempted request, if host memory has room. */
+static void query_store(struct replica *r, struct query *q)
+{
+	if (r->spec->host_block_count == 0 || q->cached == 0 ||
+	    !host_take(r, blocks_of(r, q->cached)))
+		return;
+	q->stored = q->cached;
+	q->storing = true;
+	offload(r, q->cached, false, query_stored, q);
 }
 
 /* Makes the request a user of the first blocks of its group's prefix. */
@@ -90,6 +159,7 @@ static void prefix_keep(struct replica *r, struct query *q)
 	q->blocks -= blocks - prefix->blocks;
 	prefix->blocks = blocks;
 	prefix_use(q, prefix, blocks);
+	prefix_store(r, prefix);
 }
 
 static void prefix_leave(struct replica *r, struct query *q)
@@ -112,7 +182,7 @@ static bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 	uint32_t all = (tokens + block - 1) / block - q->prefix_blocks;
 	if (all <= q->blocks)
 		return true;
-	while (all - q->blocks > r->free_blocks && prefix_evict(r))
+	while (all - q->blocks > r->free_blocks && prefix_evict(r, false))
 		;
 	if (all - q->blocks > r->free_blocks) {
 		r->cause = all - q->blocks > r->free_blocks + r->leaving_blocks
@@ -153,7 +223,8 @@ void replica_enqueue(struct replica *r, struct query *q)
 	r->waiting_count++;
 }
 
-static void admit(struct replica *r)
+/* Takes the first request from the queue. */
+static struct query *queue_pop(struct replica *r)
 {
 	struct query *q = r->head;
 	r->head = q->next;
@@ -162,10 +233,52 @@ static void admit(struct replica *r)
 		q->begun_ps = serving_now_ps(r->serving);
 	q->begun = true;
 	q->parts_ps[SERVE_QUEUE] += serving_now_ps(r->serving) - q->since_ps;
+	return q;
+}
+
+static void join(struct replica *r, struct query *q)
+{
 	q->kernel_from_ps = r->kernel_sum_ps;
 	q->exchange_from_ps = r->exchange_sum_ps;
 	q->overhead_from_ps = r->overhead_sum_ps;
 	r->running[r->running_count++] = q;
+}
+
+static void query_loaded(void *ctx, uint64_t arg)
+{
+	struct query *q = ctx;
+	struct replica *r = q->replica;
+	q->parts_ps[SERVE_TRANSFER] += serving_now_ps(r->serving) - q->since_ps;
+	q->cached = q->loading;
+	r->loading_count--;
+	join(r, q);
+	replica_work(r);
+}
+
+/* Returns the tokens of a request without any on the GPU that host memory has. */
+static uint32_t tokens_stored(const struct replica *r, const struct query *q)
+{
+	if (r->spec->host_block_count == 0 || q->cached > 0)
+		return 0;
+	uint32_t block = (uint32_t)r->service->spec->params->block_count;
+	uint32_t shared =
+		r->prefixes ? smaller(blocks_shared(r, q), r->prefixes[q->request->group].stored)
+			    : 0;
+	return q->stored > shared * block ? q->stored : shared * block;
+}
+
+/* Lets the first request of the queue, whose blocks are taken, wait for its keys and values from
+ * host memory. */
+static void load(struct replica *r, uint32_t tokens)
+{
+	struct query *q = queue_pop(r);
+	if (q->stored > 0)
+		r->host_free_blocks += blocks_of(r, q->stored);
+	q->stored = 0;
+	q->loading = tokens;
+	q->since_ps = serving_now_ps(r->serving);
+	r->loading_count++;
+	offload(r, tokens, true, query_loaded, q);
 }
 
 /* Adds the iterations since the request was admitted to its parts. */
@@ -182,6 +295,7 @@ static void preempt_last(struct replica *r)
 	struct query *q = r->running[--r->running_count];
 	settle(r, q);
 	blocks_return(r, q);
+	query_store(r, q);
 	q->cached = q->fresh = q->drafted = 0;
 	q->since_ps = serving_now_ps(r->serving);
 	q->next = r->head;
@@ -272,10 +386,15 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 				     ? r->kernel_since_ps - r->exchange_ps
 				     : serving_now_ps(r->serving);
 	while (r->head && r->head->since_ps <= planned_ps && budget > 0 &&
-	       r->running_count < r->running_most) {
+	       r->running_count + r->loading_count < r->running_most) {
 		bool first = it->rows <= 0;
 		struct query *q = r->head;
 		prefix_find(r, q);
+		uint32_t stored = tokens_stored(r, q);
+		if (stored > 0 && q->storing) {
+			r->cause = QUEUE_FOR_TRANSFERS;
+			return;
+		}
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
 		if (n == 0 || (n > budget && !first))
 			break;
@@ -284,13 +403,17 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 			tokens = q->request->prompt + q->request->output - 1;
 		if (!blocks_take(r, q, tokens))
 			return;
-		admit(r);
+		if (stored > 0) {
+			load(r, stored);
+			continue;
+		}
+		join(r, queue_pop(r));
 		if (whole && n == 1 && q->produced > 0)
 			continue; /* its keys and values came from another replica */
 		take_part(r, q, n, it);
 		budget = n < budget ? budget - n : 0;
 	}
-	if (r->running_count == r->running_most)
+	if (r->running_count + r->loading_count == r->running_most)
 		r->cause = QUEUE_FOR_LIMIT;
 }
 
@@ -343,7 +466,7 @@ static void plan_batch(struct replica *r, struct iteration *it)
 		const struct serve_request *request = r->head->request;
 		if (!blocks_take(r, r->head, request->prompt + request->output - 1))
 			break;
-		admit(r);
+		join(r, queue_pop(r));
 	}
 	for (size_t i = 0; i < r->running_count; i++)
 		if (!is_complete(r->running[i]))

@@ -223,7 +223,8 @@ struct serving *serving_new(const struct serving_spec *spec)
 					 .serving = serving,
 					 .running = ARENA_ARRAY(spec->arena, most, struct query *),
 					 .running_most = most,
-					 .free_blocks = own->block_count};
+					 .free_blocks = own->block_count,
+					 .host_free_blocks = own->host_block_count};
 		if (service->group_count > 0 && own->block_count > 0)
 			serving->replicas[i].prefixes = ARENA_ARRAY(
 				spec->arena, service->group_count, struct shared_prefix);
