@@ -43,6 +43,7 @@ struct layout_search {
 	size_t layout_count, simulation_count;
 	VEC(struct serve_mark) marks;
 	struct plan_meter meter;
+	struct serving_memo *memo;
 };
 
 /* ---- the case ---- */
@@ -455,6 +456,7 @@ static bool simulate(struct layout_search *s, struct sweep_fault *fault)
 					.refused = refused};
 	struct sweep_request request = {.input = s->request->input, .list = &list};
 	request.input.request = s->base;
+	request.input.request.memo = s->memo;
 	request.input.options.draws_count = 0;
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	plan_meter_expect(&s->meter, s->simulation_count + count, s->candidates.count);
@@ -582,6 +584,7 @@ const struct serve_search *serve_search_run(struct arena *arena, struct diag *di
 	*s = (struct layout_search){.arena = arena,
 				    .diag = diag,
 				    .request = request,
+				    .memo = serving_memo_new(arena),
 				    .meter = {.watch = request->input.watch}};
 	pthread_mutex_init(&s->meter.lock, NULL);
 	plan_meter_begin(&s->meter, 1, 0, 0);

@@ -270,6 +270,7 @@ struct scenario {
 	const struct service_entry *services; /* of replicas */
 	size_t service_count;
 	const struct cfg_node *engine; /* file of the model server; NULL: none */
+	struct serving_memo *memo;     /* times of iterations in earlier simulations; NULL: none */
 	bool whole_gpus;        /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
 	double iteration_ratio; /* model error of a draw: factor of the times of iterations */
 	enum collective collective; /* collective of a collective benchmark */
@@ -336,6 +337,8 @@ struct case_request {
 	struct setting left_out;
 	uint64_t events_max;              /* limit of events in each run; 0: case.events */
 	const struct engine_watch *watch; /* of each run; NULL: none */
+	/* Of a search, whose cases differ only in layouts and loads of model servers; NULL: none. */
+	struct serving_memo *memo;
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
 	 * which is estimated from such predictions, is 0. */
 	const char *without;

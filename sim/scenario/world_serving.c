@@ -213,10 +213,27 @@ static const struct server *equal_one(const struct world *w, const struct job_en
 	return NULL;
 }
 
+/* Returns what distinguishes the replica and its draft from others of a search. */
+static struct memo_key memo_key(const struct server *server, const struct serving_model *model)
+{
+	const struct case_params *params = server->world->scenario->params;
+	return (struct memo_key){{(size_t)params->tensor_count, (size_t)params->pipeline_count,
+				  (size_t)params->expert_count, server->entry->gpus[0],
+				  server->entry->runtime != NULL,
+				  serving_model_draft(model) == NULL}};
+}
+
 /* Finds the overhead of iterations of a model on the replica, in place of its own. Returns false if
  * a run failed. */
 static bool find_tables(struct server *server, struct serving_model *model)
 {
+	struct serving_memo *memo = server->world->scenario->memo;
+	const struct memo_key key = memo_key(server, model);
+	if (memo && serving_memo_recall(memo, &key, model, server->tables)) {
+		server->model = model;
+		serving_model_overhead_set(model, server->tables);
+		return true;
+	}
 	bool generates = server->world->scenario->services[server->entry->service].one_token;
 	bool graph = generates && server->entry->stack->cuda_graph;
 	server->model = model;
@@ -594,9 +611,24 @@ static void opened(void *of)
 	}
 }
 
+static void keep(const struct server *server, const struct serving_model *model)
+{
+	const struct memo_key key = memo_key(server, model);
+	serving_memo_keep(server->world->scenario->memo, &key, model);
+}
+
 static void done(void *of)
 {
 	struct world *w = of;
+	for (size_t i = 0; w->scenario->memo && i < w->scenario->job_count; i++) {
+		const struct server *server = w->servers->all[i];
+		struct serving_model *draft = serving_model_draft(server->model);
+		if (i > 0 && server->model == w->servers->all[i - 1]->model)
+			continue;
+		keep(server, server->model);
+		if (draft)
+			keep(server, draft);
+	}
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		struct server *server = w->servers->all[i];
 		*VEC_PUSH(w->workload.arena, &server->job.steps) = (struct step_record){

@@ -263,7 +263,7 @@ static double batch_s(const struct serving_model *model, size_t batch)
 
 static double rows_s(struct serving_model *model, double rows)
 {
-	double *known = &model->rows_s[(size_t)rows];
+	double *known = &model->known_s[TIME_BODY][(size_t)rows];
 	if (*known < 0 && !model->spec.one_token)
 		*known = batch_s(model, (size_t)rows);
 	else if (*known < 0)
@@ -273,7 +273,7 @@ static double rows_s(struct serving_model *model, double rows)
 
 static double head_s(struct serving_model *model, double sequences)
 {
-	double *known = &model->head_s[(size_t)sequences];
+	double *known = &model->known_s[TIME_HEAD][(size_t)sequences];
 	double logits_B = 4 * sequences * (double)model->spec.network->vocabulary;
 	if (*known < 0)
 		*known = family_s(model, &model->head, sequences) +
@@ -309,18 +309,22 @@ static double sum_of_passes_s(const struct serving_model *model, double rows)
 static double sum_of_exchanges_s(struct serving_model *model, double rows, double sequences)
 {
 	const struct shard *shard = model->spec.shard;
-	if (!shard)
-		return 0;
-	double *known = &model->reduce_s[(size_t)rows], gather_s = 0;
-	for (size_t i = *known < 0 ? 0 : shard->exchange_count; i < shard->exchange_count; i++)
-		if (model_is_exchanged(model, &shard->exchanges[i]))
-			*known = fmax(0, *known) +
-				 model_exchange_s(model, &shard->exchanges[i], rows);
-	if (sequences > 0 && model->spec.spread <= model->spec.stages)
-		gather_s = model->spec.collective_s(
-			model->spec.ctx, COLLECTIVE_ALL_GATHER,
-			sequences * (double)model->spec.network->vocabulary * model->element_B);
-	return *known + gather_s;
+	double *sums = &model->known_s[TIME_SUMS][(size_t)rows];
+	double *gather = &model->known_s[TIME_GATHER][(size_t)sequences];
+	if (*sums < 0) {
+		*sums = sum_of_passes_s(model, rows);
+		for (size_t i = 0; shard && i < shard->exchange_count; i++)
+			if (model_is_exchanged(model, &shard->exchanges[i]))
+				*sums += model_exchange_s(model, &shard->exchanges[i], rows);
+	}
+	if (*gather < 0)
+		*gather = shard && sequences > 0 && model->spec.spread <= model->spec.stages
+				  ? model->spec.collective_s(
+					    model->spec.ctx, COLLECTIVE_ALL_GATHER,
+					    sequences * (double)model->spec.network->vocabulary *
+						    model->element_B)
+				  : 0;
+	return *sums + *gather;
 }
 
 /* Returns the time of the adapters of an iteration. Each of its requests uses one at random, so
@@ -445,6 +449,11 @@ static double type_B(enum serve_type type, double stack_B)
 	return type == SERVE_AUTO ? stack_B : number_type_B(types[type]);
 }
 
+size_t model_time_most(const struct serving_model *model, enum model_time time)
+{
+	return time < TIME_HEAD ? model->spec.rows_max : model->spec.sequences_max;
+}
+
 static double *unknown_times(struct arena *arena, size_t count)
 {
 	double *times = ARENA_ARRAY(arena, count + 1, double);
@@ -501,10 +510,9 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 		.element_B = stack_element_B(stack),
 		.weight_B = type_B(spec->weights,
 				   stack->precision == PRECISION_FP8 ? 1 : stack_element_B(stack)),
-		.kv_B = type_B(spec->kv, stack_element_B(stack)),
-		.rows_s = unknown_times(arena, spec->rows_max),
-		.head_s = unknown_times(arena, spec->sequences_max),
-		.reduce_s = unknown_times(arena, spec->rows_max)};
+		.kv_B = type_B(spec->kv, stack_element_B(stack))};
+	for (enum model_time i = 0; i < MODEL_TIME_COUNT; i++)
+		model->known_s[i] = unknown_times(arena, model_time_most(model, i));
 	model->spec.efficiency = efficiency;
 	model->spec.stack = stack;
 	model->spec.spread = fmax(1, spec->spread);
@@ -582,8 +590,7 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
 	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
 	double kernel_s = sum_of_kernels_s(model, iteration);
-	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences) +
-			sum_of_passes_s(model, iteration->rows);
+	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);
 	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
 	double ratio = model->spec.time_ratio;
 	struct iteration_time time = {ratio * kernel_s, ratio * sums_s,

@@ -114,5 +114,19 @@ struct overhead {
 /* [0] is for iterations that only generate tokens, [1] for those with prompts. The tables are
  * borrowed. */
 void serving_model_overhead_set(struct serving_model *model, const struct overhead *tables[2]);
+/* Times that several simulations of equal replicas share, also in several threads. Replicas with
+ * the same key must have the same network, GPUs and settings, except for the load and the limits of
+ * batches. */
+struct serving_memo;
+enum { MEMO_KEYS = 6 };
+struct memo_key {
+	size_t of[MEMO_KEYS];
+};
+struct serving_memo *serving_memo_new(struct arena *arena);
+/* Gives the model the times of an earlier one. Returns false if there was none. */
+bool serving_memo_recall(struct serving_memo *memo, const struct memo_key *key,
+			 struct serving_model *model, const struct overhead *tables[2]);
+void serving_memo_keep(struct serving_memo *memo, const struct memo_key *key,
+		       const struct serving_model *model);
 /* Returns the time of an iteration. ctx is a struct serving_model. */
 struct iteration_time serving_model_time(void *ctx, const struct iteration *iteration);

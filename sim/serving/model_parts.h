@@ -25,6 +25,13 @@ struct recurrence {
 	double layers, macs, moved_count, weights_count, state_count;
 };
 
+enum model_time { /* times that the model keeps */
+		  TIME_BODY,   /* kernels of these rows */
+		  TIME_SUMS,   /* collectives and messages between stages of these rows */
+		  TIME_HEAD,   /* kernels of these sequences */
+		  TIME_GATHER, /* collectives of these sequences */
+		  MODEL_TIME_COUNT };
+
 struct serving_model {
 	struct arena *arena;
 	struct serving_model_spec spec;
@@ -40,11 +47,13 @@ struct serving_model {
 	double few_rows;
 	/* Linear layers with adapters: their number, and the sums of their inputs and outputs. */
 	double adapted_layers, adapted_in, adapted_out;
-	/* By number of rows; below 0: not computed yet. */
-	double *rows_s, *head_s, *reduce_s;
+	/* By number of rows, or of sequences; below 0: not computed yet. */
+	double *known_s[MODEL_TIME_COUNT];
 	const struct overhead *tables[2];
 };
 
+/* Returns the largest number of rows or sequences of model->known_s[time]. */
+size_t model_time_most(const struct serving_model *model, enum model_time time);
 /* Returns true if an iteration has no kernels of the op. */
 bool model_is_left_out(const struct serving_model *model, const struct op *op);
 /* Returns the time of an element-wise kernel of these bytes. */
