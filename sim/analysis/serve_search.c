@@ -43,7 +43,6 @@ struct layout_search {
 	size_t layout_count, simulation_count;
 	VEC(struct serve_mark) marks;
 	struct plan_meter meter;
-	struct serving_memo *memo;
 };
 
 /* ---- the case ---- */
@@ -84,6 +83,7 @@ static bool read_case(struct layout_search *s)
 {
 	double gpus = 0;
 	s->base = without_gpus(s->arena, &s->request->input.request, &gpus);
+	s->base.memo = serving_memo_new(s->arena);
 	/* one replica does both, whatever layouts there will be */
 	const struct setting both = {"case.prefill=0", {"farwire plan", 0}};
 	const struct case_request one = request_with(s->arena, &s->base, &both, 1);
@@ -229,10 +229,8 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 		}
 		return count;
 	case LAYOUT_BATCH:
-		values[count++] = 256;
-		values[count++] = 64;
-		values[count++] = 1024;
-		return count;
+		memcpy(values, (const double[]){256, 64, 1024}, 3 * sizeof *values);
+		return 3;
 	default:
 		values[count++] = 8192;
 		values[count] = 2048;
@@ -456,7 +454,6 @@ static bool simulate(struct layout_search *s, struct sweep_fault *fault)
 					.refused = refused};
 	struct sweep_request request = {.input = s->request->input, .list = &list};
 	request.input.request = s->base;
-	request.input.request.memo = s->memo;
 	request.input.options.draws_count = 0;
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	plan_meter_expect(&s->meter, s->simulation_count + count, s->candidates.count);
@@ -526,6 +523,7 @@ static struct estimate load_of(struct layout_search *s, const struct serve_layou
 	const struct setting *settings = settings_at(s, &c, best->load);
 	request.input.request =
 		request_with(s->arena, &s->base, settings, LAYOUT_KEYS + LOAD_SETTINGS);
+	request.input.request.memo = NULL; /* draws have other times */
 	request.input.watch = (struct watch){0};
 	request.target.text =
 		arena_printf(s->arena, "slo_attainment>=%.17g", s->params->slo_quantile_ratio);
@@ -584,7 +582,6 @@ const struct serve_search *serve_search_run(struct arena *arena, struct diag *di
 	*s = (struct layout_search){.arena = arena,
 				    .diag = diag,
 				    .request = request,
-				    .memo = serving_memo_new(arena),
 				    .meter = {.watch = request->input.watch}};
 	pthread_mutex_init(&s->meter.lock, NULL);
 	plan_meter_begin(&s->meter, 1, 0, 0);

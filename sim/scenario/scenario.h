@@ -204,7 +204,7 @@ struct service_entry {
 	const struct serve_params *params;
 	struct request_list list; /* read from a file; empty: requests are drawn */
 	const struct network *network;
-	const struct network *one_token; /* NULL: the network generates no tokens */
+	const struct network *one_token;           /* NULL: the network generates no tokens */
 	const struct network *draft, *draft_token; /* the same of serve.draft; NULL: it is empty */
 	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
 	const struct shard *shard;
@@ -337,7 +337,7 @@ struct case_request {
 	struct setting left_out;
 	uint64_t events_max;              /* limit of events in each run; 0: case.events */
 	const struct engine_watch *watch; /* of each run; NULL: none */
-	/* Of a search, whose cases differ only in layouts and loads of model servers; NULL: none. */
+	/* A search has one: its cases differ only in layouts and loads; NULL: none. */
 	struct serving_memo *memo;
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
 	 * which is estimated from such predictions, is 0. */

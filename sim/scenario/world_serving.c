@@ -3,7 +3,7 @@
  *
  * The overhead of iterations comes from runs of a program of one iteration, call by call, on the
  * replica's port: the local driver or a remoting runtime. Replicas on equal machines share it. */
-#include "sim/scenario/world.h"
+#include "sim/scenario/world_serving.h"
 
 /* The times of the kernels, as multiples of those of an iteration with one token, at which the
  * overhead is found first. Iterations take no less than one token; the half shows how fast the
@@ -12,27 +12,6 @@ static const double scales[] = {0.5, 1, 2, 4, 16, 64};
 enum { SCALE_COUNT = sizeof scales / sizeof scales[0], SCALE_ONE = 1 };
 /* The interpolated time of an iteration may be this much too long. */
 static const double TIME_TOLERANCE = 1e-3;
-
-struct server {         /* a replica */
-	struct job job; /* first */
-	struct world *world;
-	const struct job_entry *entry;
-	struct serving_model *model;
-	const struct overhead *tables[2]; /* of serving_model_overhead_set */
-	struct gpu_context *context;
-	int64_t opened_ps;
-	/* By replica, then by GPU of this one: towards those that generate tokens. */
-	struct communicator **to;
-};
-
-struct servers {
-	struct serving *serving;
-	struct server **all; /* by job of the scenario */
-	struct serving_service_spec *services;
-	struct serving_replica_spec *replicas;
-	struct replica_run *runs;
-	size_t opening_count; /* communicators that are not open yet */
-};
 
 /* ---- the kind of job ---- */
 
@@ -365,14 +344,14 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	return !reason;
 }
 
-/* Returns the blocks of the KV cache in host memory, to which each GPU sends its part of a token. */
+/* Returns the blocks of the KV cache in host memory, to which each GPU sends its part of a token.
+ */
 static size_t host_blocks(const struct server *server, const struct serving_service_spec *service)
 {
-	const struct service_entry *of =
-		&server->world->scenario->services[server->entry->service];
+	const struct service_entry *of = &server->world->scenario->services[server->entry->service];
 	double parts = (double)server->entry->rank_count / of->spread;
-	double block_B = service->params->block_count * parts *
-			 serving_model_token_B(server->model);
+	double block_B =
+		service->params->block_count * parts * serving_model_token_B(server->model);
 	return service->generates ? (size_t)(service->params->host_cache_B / block_B) : 0;
 }
 
@@ -482,91 +461,7 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 	return &server->job;
 }
 
-/* ---- keys and values on the wire ---- */
-
-static struct communicator *connect(struct world *w, const struct server *from,
-				    const struct server *to, size_t gpu)
-{
-	struct comm_rank *ranks = ARENA_ARRAY(w->workload.arena, 2, struct comm_rank);
-	const struct server *ends[] = {from, to};
-	for (size_t i = 0; i < 2; i++)
-		ranks[i] =
-			(struct comm_rank){.gpu = w->system.gpus[ends[i]->entry->gpus[gpu]],
-					   .guest = w->system.guests[ends[i]->entry->servers[gpu]]};
-	struct communicator_spec spec = system_communicator(&w->system, from->entry);
-	spec.name = arena_printf(w->workload.arena, "%s to %s", from->entry->name, to->entry->name);
-	spec.ranks = ranks;
-	spec.rank_count = 2;
-	spec.seed = w->workload.seed;
-	spec.failed = job_failed;
-	spec.failed_ctx = (void *)&from->job;
-	return communicator_new(&spec);
-}
-
-struct passing { /* keys and values under way, in a message for each GPU */
-	size_t left_count;
-	event_fn *fn;
-	void *ctx;
-};
-
-static void part_arrived(void *ctx, uint64_t arg)
-{
-	struct passing *passing = ctx;
-	if (--passing->left_count == 0)
-		passing->fn(passing->ctx, 0);
-}
-
-/* Each GPU of a replica sends its part to its counterpart. */
-static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
-{
-	const struct world *w = of;
-	const struct server *server = w->servers->all[from];
-	size_t count = server->entry->rank_count;
-	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
-	*passing = (struct passing){count, fn, ctx};
-	const struct collective_request request = {
-		.collective = COLLECTIVE_BROADCAST,
-		.size_B = tokens * serving_model_token_B(server->model) /
-			  w->scenario->services[server->entry->service].stages,
-		.label = "keys and values",
-		.done = part_arrived,
-		.ctx = passing,
-	};
-	for (size_t i = 0; i < count; i++) {
-		struct communicator *comm = server->to[to * count + i];
-		uint64_t number = communicator_begin(comm, &request);
-		communicator_arrive(comm, number, 0);
-		communicator_arrive(comm, number, 1);
-	}
-}
-
-/* Each GPU of a replica that has a part of the tokens copies it over PCIe, from pinned memory. */
-static void offload(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn, void *ctx)
-{
-	struct world *w = of;
-	const struct server *server = w->servers->all[replica];
-	const struct service_entry *service = &w->scenario->services[server->entry->service];
-	size_t count = service->spread > service->stages ? 1 : server->entry->rank_count;
-	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
-	*passing = (struct passing){count, fn, ctx};
-	for (size_t i = 0; i < count; i++) {
-		struct program_gpu place = system_place(&w->system, server->entry, i);
-		size_t host = w->scenario->topology.gpus[server->entry->gpus[i]].host;
-		const struct dma_copy copy = {
-			.engine = w->system.engine,
-			.fabric = w->system.fabric,
-			.arena = w->workload.arena,
-			.params = &w->scenario->dma,
-			.route = to_gpu ? place.to_device : place.to_host,
-			.host = w->system.hosts[host],
-			.to_device = to_gpu,
-			.size_B = tokens * serving_model_token_B(server->model) / service->stages,
-			.done = part_arrived,
-			.ctx = passing,
-		};
-		dma_start(&copy);
-	}
-}
+/* ---- begin and end ---- */
 
 static void begin(void *ctx, uint64_t arg)
 {
@@ -574,33 +469,6 @@ static void begin(void *ctx, uint64_t arg)
 	if (w->servers->opening_count == 0 || --w->servers->opening_count == 0)
 		serving_begin(w->servers->serving);
 }
-
-/* Connects each replica for prompts with each one that generates tokens of the same service. */
-static bool connect_all(struct world *w)
-{
-	size_t count = w->scenario->job_count;
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < count; k++) {
-			struct server *from = w->servers->all[i], *to = w->servers->all[k];
-			if (from->entry->role != ROLE_PREFILL || to->entry->role != ROLE_DECODE ||
-			    from->entry->service != to->entry->service)
-				continue;
-			for (size_t g = 0; g < from->entry->rank_count; g++) {
-				struct communicator *comm = connect(w, from, to, g);
-				if (!comm)
-					return false;
-				from->to[k * from->entry->rank_count + g] = comm;
-				w->servers->opening_count++;
-			}
-		}
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < count * w->servers->all[i]->entry->rank_count; k++)
-			if (w->servers->all[i]->to[k])
-				communicator_open(w->servers->all[i]->to[k], begin, w, 0);
-	return true;
-}
-
-/* ---- begin and end ---- */
 
 static void opened(void *of)
 {
@@ -652,14 +520,14 @@ void world_serving_begin(struct world *w)
 		.service_count = scenario->service_count,
 		.replicas = w->servers->replicas,
 		.replica_count = scenario->job_count,
-		.transfer = transfer,
-		.offload = offload,
+		.transfer = world_keys_transfer,
+		.offload = world_keys_offload,
 		.opened = opened,
 		.done = done,
 		.of = w,
 	};
 	w->servers->serving = serving_new(&spec);
-	if (!connect_all(w)) {
+	if (!world_keys_connect(w, begin)) {
 		world_servers_failed(
 			w, "no route connects the replicas between which keys and values travel");
 		return;

@@ -30,7 +30,8 @@ struct query { /* a request in the system */
 	uint32_t blocks;              /* of the cache, without those of its prefix */
 	struct shared_prefix *prefix; /* NULL: it has none */
 	uint32_t prefix_blocks;       /* those of the prefix that it uses */
-	uint32_t stored;  /* tokens whose keys and values are in host memory, or on their way to it */
+	uint32_t
+		stored; /* tokens whose keys and values are in host memory, or on their way to it */
 	uint32_t loading; /* tokens whose keys and values are on their way from it */
 	bool storing, begun, measured, refused;
 };
@@ -92,6 +93,30 @@ struct serving {
 	bool open;
 	int64_t opened_ps;
 };
+
+/* ---- cache.c ---- */
+
+static inline uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+/* Gives a request that enters what the cache has of its prefix. */
+void prefix_find(struct replica *r, struct query *q);
+/* Gives what a request has processed of its prefix to its group, unless the cache has more. */
+void prefix_keep(struct replica *r, struct query *q);
+/* Gives the request the blocks for that many tokens. Returns false if they are not free. Then the
+ * queue waits for transfers if their end would free enough blocks, and for memory otherwise. */
+bool blocks_take(struct replica *r, struct query *q, uint32_t tokens);
+void blocks_return(struct replica *r, struct query *q);
+size_t blocks_of(const struct replica *r, uint32_t tokens);
+/* Copies keys and values from host memory, or to it. */
+void replica_offload(struct replica *r, double tokens, bool to_gpu, event_fn *fn, void *ctx);
+/* Begins to copy the keys and values of a preempted request, if host memory has room. */
+void query_store(struct replica *r, struct query *q);
+/* Returns the tokens of a request without any on the GPU that host memory has. */
+uint32_t tokens_stored(const struct replica *r, const struct query *q);
+/* Leaves the prefix of the group, whose blocks stay. */
+void prefix_leave(struct replica *r, struct query *q);
 
 /* ---- scheduler.c ---- */
 

@@ -84,9 +84,8 @@ static bool same_work(const struct kernel_work *a, const struct kernel_work *b)
 		(x->m == y->m && x->n == y->n && x->k == y->k && x->count == y->count));
 }
 
-/* Returns true if a layer's weights are of the type of weights (vLLM quantises neither logits nor
- * routers). */
-static bool is_quantised(const struct network *network, const struct layer *layer)
+/* vLLM quantises neither logits nor routers. */
+bool model_is_quantised(const struct network *network, const struct layer *layer)
 {
 	bool last = layer + 1 == network->layers + network->layer_count;
 	return layer->block > 0 && layer->op == LAYER_LINEAR && !last && layer[1].op != LAYER_ROUTE;
@@ -99,7 +98,8 @@ static struct kernel_work with_weights(const struct serving_model *model, const 
 	const struct network *network = model->spec.one_token;
 	struct kernel_work work = op->work;
 	const struct kernel_product *p = &work.product;
-	if (work.form != KERNEL_PRODUCT || !is_quantised(network, &network->layers[op->layer]))
+	if (work.form != KERNEL_PRODUCT ||
+	    !model_is_quantised(network, &network->layers[op->layer]))
 		return work;
 	double weight_B = work.type == NUMBER_FP8 ? 1 : model->element_B;
 	work.bytes_B += p->n * p->k * p->count * (model->weight_B - weight_B);
@@ -182,9 +182,9 @@ double model_pass_s(const struct serving_model *model, double bytes_B)
 	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
-/* Returns the shape of attention for sequences of equal lengths. Generated tokens, and drafted ones,
- * read the cached numbers of latent attention, which all heads share. Prompts expand them to keys
- * and values. */
+/* Returns the shape of attention for sequences of equal lengths. Generated tokens, and drafted
+ * ones, read the cached numbers of latent attention, which all heads share. Prompts expand them to
+ * keys and values. */
 static struct kernel_attention shape_of(const struct serving_model *model,
 					const struct attention *attention, double sequences,
 					double queries, const double keys[2], bool tokens)
@@ -214,7 +214,8 @@ static double attention_s(const struct serving_model *model, const struct attent
 	if (!(queries > 0))
 		return 0;
 	size_t k = attention->window;
-	struct kernel_attention shape = shape_of(model, attention, sequences, queries, keys, tokens);
+	struct kernel_attention shape =
+		shape_of(model, attention, sequences, queries, keys, tokens);
 	double features = attention_features(&shape);
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
@@ -368,75 +369,7 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 	       scans_s(model, it->prompt_rows, prompts + it->prompt_rows / SCAN_TOKENS);
 }
 
-/* ---- memory ---- */
-
-/* Returns the parameters of the largest stage: a part of the blocks, and the embedding or the head.
- */
-static double stage_count(const struct serving_model *model, const struct network *network)
-{
-	double blocks = 0, parameters = 0, embedding = 0, stages = model->spec.stages;
-	for (size_t i = 1; i < network->layer_count; i++) {
-		const struct layer *layer = &network->layers[i];
-		blocks += layer->block > 0 && layer->block != layer[-1].block;
-		for (size_t k = 0; k < layer->tensor_count; k++)
-			*(layer->block > 0               ? &parameters
-			  : layer->op == LAYER_EMBEDDING ? &embedding
-							 : &(double){0}) += layer->tensors[k];
-	}
-	if (stages <= 1)
-		return network->parameters_count;
-	bool tied = network->layers[model->head_layer].tied_to > 0;
-	double rest = network->parameters_count - parameters - (tied ? 0 : embedding);
-	return parameters * ceil(blocks / stages) / fmax(1, blocks) + fmax(embedding, rest);
-}
-
-/* An activation exists twice, as input and output of a layer. */
-static double memory_B(const struct serving_model *model)
-{
-	const struct serving_model_spec *spec = &model->spec;
-	const struct network *network = spec->one_token ? spec->one_token : spec->network;
-	double largest = 0, logits_B = 0, quantised = 0;
-	for (size_t i = 0; i < network->layer_count; i++) {
-		const struct layer *layer = &network->layers[i];
-		if (!spec->one_token || i < model->head_layer)
-			largest = fmax(largest, layer->output_count);
-		for (size_t k = 0;
-		     spec->one_token && is_quantised(network, layer) && k < layer->tensor_count;
-		     k++)
-			quantised += layer->tensors[k];
-	}
-	if (spec->one_token)
-		logits_B = 8 * (double)spec->sequences_max * (double)network->vocabulary;
-	return stage_count(model, network) * model->element_B +
-	       quantised / model->spec.stages * (model->weight_B - model->element_B) +
-	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
-	       (double)spec->sequences_max * model->scans.state_count * model->element_B +
-	       model->element_B * spec->adapters * spec->lora *
-		       (model->adapted_in + model->adapted_out) +
-	       spec->stack->workspace_B;
-}
-
-struct serving_model *serving_model_draft(const struct serving_model *model)
-{
-	return model->spec.draft;
-}
-
-double serving_model_memory_B(const struct serving_model *model)
-{
-	const struct serving_model *draft = model->spec.draft;
-	return model->memory_B + (draft ? draft->memory_B : 0);
-}
-
-double serving_model_token_B(const struct serving_model *model)
-{
-	const struct serving_model *draft = model->spec.draft;
-	return model->token_B + (draft ? draft->token_B : 0);
-}
-
-size_t serving_model_window(const struct serving_model *model)
-{
-	return model->window;
-}
+/* ---- a new model ---- */
 
 /* Returns the bytes of a number of that type with its part of a scale; AUTO: those of the stack. */
 static double type_B(enum serve_type type, double stack_B)
@@ -473,7 +406,7 @@ static void learn_tokens(struct serving_model *model)
 			add_attention(model, layer);
 		if (layer->op == LAYER_RECURRENT)
 			add_scan(model, layer);
-		if (is_quantised(network, layer) && layer->experts <= 1) {
+		if (model_is_quantised(network, layer) && layer->experts <= 1) {
 			model->adapted_layers++;
 			model->adapted_in += layer->tensors[0] / (double)layer->channels;
 			model->adapted_out += (double)layer->channels;
@@ -519,7 +452,7 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	model->spec.stages = fmax(1, spec->stages);
 	if (spec->one_token)
 		learn_tokens(model);
-	model->memory_B = memory_B(model);
+	model->memory_B = model_memory_B(model);
 	return model;
 }
 

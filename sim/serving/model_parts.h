@@ -25,12 +25,13 @@ struct recurrence {
 	double layers, macs, moved_count, weights_count, state_count;
 };
 
-enum model_time { /* times that the model keeps */
+enum model_time {              /* times that the model keeps */
 		  TIME_BODY,   /* kernels of these rows */
 		  TIME_SUMS,   /* collectives and messages between stages of these rows */
 		  TIME_HEAD,   /* kernels of these sequences */
 		  TIME_GATHER, /* collectives of these sequences */
-		  MODEL_TIME_COUNT };
+		  MODEL_TIME_COUNT
+};
 
 struct serving_model {
 	struct arena *arena;
@@ -56,6 +57,9 @@ struct serving_model {
 size_t model_time_most(const struct serving_model *model, enum model_time time);
 /* Returns true if an iteration has no kernels of the op. */
 bool model_is_left_out(const struct serving_model *model, const struct op *op);
+/* Returns true if a layer's weights are of the type of weights. */
+bool model_is_quantised(const struct network *network, const struct layer *layer);
+double model_memory_B(const struct serving_model *model); /* without that of the draft */
 /* Returns the time of an element-wise kernel of these bytes. */
 double model_pass_s(const struct serving_model *model, double bytes_B);
 /* Returns true if a forward pass up to the logits has this collective. */

@@ -124,9 +124,10 @@ static const struct param_row serve_rows[] = {
 	PARAM_CHOICE(struct serve_params, router, router_names, "least-outstanding",
 		     "router: replica that gets the next request, in turn or the one with the "
 		     "fewest unfinished requests"),
-	PARAM_TEXT(struct serve_params, draft, "",
-		   "network that drafts tokens for speculative decoding, with the vocabulary of the "
-		   "model; empty means that drafting takes no time, as with n-grams"),
+	PARAM_TEXT(
+		struct serve_params, draft, "",
+		"network that drafts tokens for speculative decoding, with the vocabulary of the "
+		"model; empty means that drafting takes no time, as with n-grams"),
 	PARAM_WHOLE(struct serve_params, drafted_count, 0, 64, "0",
 		    "tokens that are drafted for each request before an iteration, which checks "
 		    "them all and keeps those up to the first wrong one; 0 means that nothing is "

@@ -47,8 +47,8 @@ struct serving_spec {
 	/* Sends the keys and values of that many tokens between two replicas, and then calls fn
 	 * from an event. NULL: no replica has a role. */
 	void (*transfer)(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx);
-	/* Copies the keys and values of that many tokens of a replica from host memory, or to it, and
-	 * then calls fn from an event. NULL: no replica has blocks in host memory. */
+	/* Copies the keys and values of that many tokens of a replica from host memory, or to it,
+	 * and then calls fn from an event. NULL: no replica has blocks in host memory. */
 	void (*offload)(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn,
 			void *ctx);
 	void (*opened)(void *of); /* called when the first request that is measured arrives */

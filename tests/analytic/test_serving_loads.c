@@ -143,9 +143,8 @@ static void engines_mix_and_cut_prompts_in_their_ways(void)
  * waits 6.4 ms for 64 tokens, and processes 36 tokens. With 3 blocks there, they do not fit. */
 static void evicted_prefixes_come_from_host_memory(void)
 {
-	struct serve_request all[] = {{0, 100, 1, 1, 70},
-				      {PS_PER_S, 160, 1, 2, 0},
-				      {2 * PS_PER_S, 100, 1, 1, 70}};
+	struct serve_request all[] = {
+		{0, 100, 1, 1, 70}, {PS_PER_S, 160, 1, 2, 0}, {2 * PS_PER_S, 100, 1, 1, 70}};
 	for (size_t blocks = 3; blocks <= 4; blocks++) {
 		struct bench b = bench_of(3);
 		b.service.requests = (struct request_list){all, 3};

@@ -252,7 +252,7 @@ static bool take_value(struct serving_reader *r, const struct json *value)
 				  number_or(value, "avg_ts", 0));
 	if (json_member(value, "completed") && json_member(value, "total_input_tokens"))
 		return take_served(r, value);
-	return fail(r, "the value is no result of a known benchmark");
+	return fail(r, "the value is not a result of a known benchmark");
 }
 
 static bool take_json(void *ctx, const struct json *value, struct origin origin)
@@ -368,7 +368,7 @@ static void write_head(struct serving_reader *r, const char *name)
 	static const char *const metrics[] = {"first_token", "token", "latency"};
 	static const char *const quantiles[] = {"", "_p50", "_p90", "_p95", "_p99"};
 	for (size_t i = 0; i < 15; i++)
-		if (i != 10) /* the mean latency is no quantity of a dataset */
+		if (i != 10) /* a dataset has no quantity for the mean latency */
 			reading_line(out, "\t\t, { is = \"%s%s\"; quantity = \"%s%s\"; }",
 				     metrics[i / 5], quantiles[i % 5], metrics[i / 5],
 				     quantiles[i % 5]);
@@ -403,8 +403,8 @@ static bool take_file(struct serving_reader *r)
 	return fail(r, "the file begins neither with JSON nor with a table of llama-bench");
 }
 
-static bool import_serving_files(struct arena *arena, struct diag *diag, const char *const *paths,
-				 size_t count, struct imported *imported)
+static bool import_bench_files(struct arena *arena, struct diag *diag, const char *const *paths,
+			       size_t count, struct imported *imported)
 {
 	struct serving_reader *r = ARENA_NEW(arena, struct serving_reader);
 	r->reading =
@@ -426,9 +426,9 @@ static bool import_serving_files(struct arena *arena, struct diag *diag, const c
 	return reading_done(&r->reading, "results", imported);
 }
 
-const struct importer import_serving = {
-	.name = "serving",
+const struct importer import_bench = {
+	.name = "bench",
 	.help = "results of vllm bench serve, SGLang's bench_serving and llama-bench, which become "
 		"a dataset",
-	.files = import_serving_files,
+	.files = import_bench_files,
 };
