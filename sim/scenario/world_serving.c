@@ -319,6 +319,8 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	*block_count = 0;
 	if (left_B >= 0 && service->generates)
 		*block_count = (size_t)(left_B / token_B / service->params->block_count);
+	if (*block_count > 0 && service->params->cache_blocks_count > 0)
+		*block_count = (size_t)service->params->cache_blocks_count;
 	/* each stage has the keys and values of all tokens in its layers */
 	double tokens = (double)*block_count * service->params->block_count *
 			w->scenario->services[entry->service].stages;

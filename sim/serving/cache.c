@@ -123,9 +123,10 @@ void prefix_keep(struct replica *r, struct query *q)
 	if (!r->prefixes || r->spec->role == ROLE_DECODE)
 		return;
 	struct shared_prefix *prefix = &r->prefixes[q->request->group];
-	uint32_t blocks = blocks_shared(r, q);
-	if (blocks <= prefix->blocks || q->prefix_blocks < prefix->blocks ||
-	    q->cached < blocks * (uint32_t)r->service->spec->params->block_count)
+	uint32_t block = (uint32_t)r->service->spec->params->block_count;
+	uint32_t least = blocks_shared(r, q) * block; /* a later turn may share more */
+	uint32_t blocks = smaller(r->service->longest[q->request->group], q->cached) / block;
+	if (blocks <= prefix->blocks || q->prefix_blocks < prefix->blocks || q->cached < least)
 		return;
 	q->blocks -= blocks - prefix->blocks;
 	prefix->blocks = blocks;

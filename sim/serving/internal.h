@@ -48,6 +48,7 @@ struct service {
 	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at it, and at the last */
 	size_t turn;                                 /* of the router */
 	size_t group_count;                          /* of requests that share tokens */
+	uint32_t *longest;                           /* by group: the most tokens that are shared */
 	bool continuous;
 	int64_t taken_ps; /* when the process that takes requests is free */
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */

@@ -116,6 +116,11 @@ static const struct param_row serve_rows[] = {
 		     "vLLM's gpu_memory_utilization is 0.9"),
 	PARAM_WHOLE(struct serve_params, block_count, 1, 4096, "16",
 		    "tokens of a block of the KV cache", "vLLM's block_size is 16"),
+	PARAM_WHOLE(
+		struct serve_params, cache_blocks_count, 0, 1e9, "0",
+		"blocks of the KV cache of each GPU over which requests are spread, as a server "
+		"prints them; 0 means as many as serve.memory leaves",
+		"vLLM's num_gpu_blocks_override is not set"),
 	PARAM_NUMBER(struct serve_params, host_cache_B, QUANTITY_BYTES, 0, 1e15, "0 B",
 		     "host memory of a replica for keys and values: those of shared prefixes are "
 		     "copied to it, and those of preempted requests; 0 means that both are "

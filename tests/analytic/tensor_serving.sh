@@ -105,6 +105,11 @@ awk -v one="$(field "$one" kernel_s)" -v draft="$(field "$draft" kernel_s)" -v c
 	exit !(draft > 0.99 * expected && draft < 1.01 * expected && check > 0.99 * one && check < 1.1 * one) }'
 verdict drafted_tokens_take_steps_of_the_draft $?
 
+# Six blocks of 16 tokens do not hold a request of 101 tokens, seven do.
+[ "$(field "$(serve --topology dgx-h100 --model llama3-8b --set serve.cache_blocks=6)" verdict)" = fail ] &&
+	[ "$(field "$(serve --topology dgx-h100 --model llama3-8b --set serve.cache_blocks=7)" verdict)" = ok ]
+verdict a_stated_number_of_blocks_is_the_cache $?
+
 # Two remote GPUs in one server, and in two servers over a fast and a slow network.
 remote() {
 	field "$(serve --topology gpu-pool --model llama2-7b --runtime asynchronous --set case.transport=tcp \

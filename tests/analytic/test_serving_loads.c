@@ -139,6 +139,24 @@ static void engines_mix_and_cut_prompts_in_their_ways(void)
 	}
 }
 
+/* A first turn of 100 tokens has 29 more, the last of which is not kept: 128 ms. The second turn
+ * begins with these 128 tokens, and processes 32 of its 160. Group 7 shares nothing. */
+static void a_turn_begins_with_the_turns_before_it(void)
+{
+	struct serve_request turns[] = {
+		{0, 100, 29, 1, 0}, {PS_PER_S, 160, 1, 1, 128}, {2 * PS_PER_S, 16, 1, 7, 0}};
+	struct bench b = bench_of(3);
+	b.service.requests = (struct request_list){turns, 3};
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 4;
+	b.params.prefix_cache = true;
+	b.service.generates = true;
+	struct serving_answers answers = run(&b, 1, 100, by_rows);
+	CHECK_NEAR(answers.mean_s, (0.128 + 0.032 + 0.016) / 3, 1e-9);
+	arena_free(b.arena);
+}
+
 /* As above, but the 4 shared blocks are also in host memory. So the request behind the other group
  * waits 6.4 ms for 64 tokens, and processes 36 tokens. With 3 blocks there, they do not fit. */
 static void evicted_prefixes_come_from_host_memory(void)
@@ -237,6 +255,7 @@ static const struct test tests[] = {
 	TEST(shared_prefixes_are_processed_once),
 	TEST(reserved_outputs_are_never_preempted),
 	TEST(engines_mix_and_cut_prompts_in_their_ways),
+	TEST(a_turn_begins_with_the_turns_before_it),
 	TEST(evicted_prefixes_come_from_host_memory),
 	TEST(preempted_requests_come_back_from_host_memory),
 	TEST(drafted_tokens_are_kept_up_to_the_first_wrong_one),
