@@ -25,6 +25,7 @@ struct bench {
 	struct rng rng;
 	double iterations;
 	size_t opened, done;
+	size_t host_blocks;
 	bool apart; /* the first replica processes prompts, and the second one generates tokens */
 };
 
@@ -42,6 +43,12 @@ static void done(void *of)
 static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
 {
 	engine_do_after(((struct bench *)of)->engine, 0, fn, ctx, 0);
+}
+
+/* A token's keys and values take 0.1 ms to host memory and back. */
+static void offload(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn, void *ctx)
+{
+	engine_do_after(((struct bench *)of)->engine, ps_from_s(1e-4 * tokens), fn, ctx, 0);
 }
 
 /* 1 ms for each token. */
@@ -93,6 +100,7 @@ static struct serving_answers run(struct bench *b, size_t replicas, size_t block
 		b->replicas[i] = (struct serving_replica_spec){.time = time,
 							       .ctx = b,
 							       .block_count = block_count,
+							       .host_block_count = b->host_blocks,
 							       .role = !b->apart ? ROLE_BOTH
 								       : i == 0  ? ROLE_PREFILL
 										 : ROLE_DECODE};
@@ -105,6 +113,7 @@ static struct serving_answers run(struct bench *b, size_t replicas, size_t block
 					  .opened = opened,
 					  .done = done,
 					  .transfer = transfer,
+					  .offload = offload,
 					  .of = b};
 	b->serving = serving_new(&spec);
 	serving_begin(b->serving);

@@ -168,7 +168,7 @@ static void read_dataset(struct dataset_reader *r)
 		"claims",  "skip",         "beside",     "wide",
 		"group",   "also",         "linear",     "case",
 		"draws",   "value_if_any", "slow",       "native",
-		"pencil",
+		"pencil",  "lines",
 	};
 	struct dataset *dataset = r->dataset;
 	cfg_only(r->diag, r->node, known, sizeof known / sizeof known[0]);
@@ -192,7 +192,7 @@ static void read_dataset(struct dataset_reader *r)
 	dataset->source = "nobody measured this";
 	if (!dataset->what_if)
 		dataset->source = dataset_need(r, r->node, "source");
-	if (table)
+	if (table || cfg_child(r->node, "lines"))
 		dataset_read_table(r, table);
 	else if (dimensions)
 		dataset_read_grid(r, dimensions);

@@ -278,5 +278,7 @@ struct tsv {
 /* Reads a table. Lines that begin with '#' are comments. The first other line contains the names
  * of the columns, and every row has as many cells. Returns NULL after errors. */
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path);
+/* Reads a table whose lines are texts of a list. */
+const struct tsv *tsv_of(struct arena *arena, struct diag *diag, const struct cfg_node *list);
 size_t tsv_column(const struct tsv *tsv,
 		  const char *name); /* index of the column; SIZE_MAX: none */

@@ -433,7 +433,9 @@ void dataset_read_table(struct dataset_reader *r, const char *table)
 {
 	bool wide = cfg_child(r->node, "wide") != NULL;
 	rows_vec rows = {0};
-	r->tsv = tsv_read(r->arena, r->diag, table_path(r, table));
+	const struct cfg_node *lines = cfg_child(r->node, "lines");
+	r->tsv = lines ? tsv_of(r->arena, r->diag, lines)
+		       : tsv_read(r->arena, r->diag, table_path(r, table));
 	const char *value = wide ? NULL : dataset_need(r, r->node, "value");
 	if (!r->tsv)
 		return;

@@ -83,6 +83,7 @@ static bool read_case(struct layout_search *s)
 {
 	double gpus = 0;
 	s->base = without_gpus(s->arena, &s->request->input.request, &gpus);
+	s->base.memo = serving_memo_new(s->arena);
 	/* one replica does both, whatever layouts there will be */
 	const struct setting both = {"case.prefill=0", {"farwire plan", 0}};
 	const struct case_request one = request_with(s->arena, &s->base, &both, 1);
@@ -228,10 +229,8 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 		}
 		return count;
 	case LAYOUT_BATCH:
-		values[count++] = 256;
-		values[count++] = 64;
-		values[count++] = 1024;
-		return count;
+		memcpy(values, (const double[]){256, 64, 1024}, 3 * sizeof *values);
+		return 3;
 	default:
 		values[count++] = 8192;
 		values[count] = 2048;
@@ -524,6 +523,7 @@ static struct estimate load_of(struct layout_search *s, const struct serve_layou
 	const struct setting *settings = settings_at(s, &c, best->load);
 	request.input.request =
 		request_with(s->arena, &s->base, settings, LAYOUT_KEYS + LOAD_SETTINGS);
+	request.input.request.memo = NULL; /* draws have other times */
 	request.input.watch = (struct watch){0};
 	request.target.text =
 		arena_printf(s->arena, "slo_attainment>=%.17g", s->params->slo_quantile_ratio);

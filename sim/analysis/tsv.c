@@ -47,6 +47,29 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 			   cells, r->columns.count);
 }
 
+static const struct tsv *finished(const struct tsv_reader *r)
+{
+	r->tsv->columns = r->columns.items;
+	r->tsv->column_count = r->columns.count;
+	r->tsv->cells = r->cells.items;
+	r->tsv->lines = r->lines.items;
+	r->tsv->row_count = r->lines.count;
+	return r->tsv;
+}
+
+const struct tsv *tsv_of(struct arena *arena, struct diag *diag, const struct cfg_node *list)
+{
+	struct tsv_reader r = {.arena = arena, .diag = diag, .tsv = ARENA_NEW(arena, struct tsv)};
+	size_t before = diag_count(diag);
+	r.tsv->path = cfg_origin(list).file;
+	for (size_t i = 0; i < cfg_count(list) && diag_count(diag) == before; i++) {
+		const char *line = cfg_text(cfg_at(list, i));
+		take_line(&r, arena_strdup(arena, line ? line : ""),
+			  cfg_origin(cfg_at(list, i)).line);
+	}
+	return diag_count(diag) == before ? finished(&r) : NULL;
+}
+
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path)
 {
 	struct tsv_reader r = {.arena = arena, .diag = diag, .tsv = ARENA_NEW(arena, struct tsv)};
@@ -79,12 +102,7 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 		diag_error(diag, (struct origin){path, 0},
 			   "the file has no rows (write a header line with the names of columns, "
 			   "then rows)");
-	r.tsv->columns = r.columns.items;
-	r.tsv->column_count = r.columns.count;
-	r.tsv->cells = r.cells.items;
-	r.tsv->lines = r.lines.items;
-	r.tsv->row_count = r.lines.count;
-	return diag_count(diag) == before ? r.tsv : NULL;
+	return diag_count(diag) == before ? finished(&r) : NULL;
 }
 
 size_t tsv_column(const struct tsv *tsv, const char *name)

@@ -181,6 +181,33 @@ static void clients_fill_batches(struct reader *c, const struct serve_params *pa
 			   prefix, params->batch_count, params->concurrency_count, prefix);
 }
 
+/* Reads the network that drafts tokens. */
+static void read_draft(struct reader *c, struct service_entry *service)
+{
+	const struct serve_params *params = service->params;
+	const char *key = arena_printf(c->arena, "%s.draft", service->prefix);
+	const struct cfg_node *file;
+	if (params->drafted_count > 0 &&
+	    (!service->one_token || service->stages > 1 || params->batching == BATCHING_FIXED ||
+	     params->batching == BATCHING_DYNAMIC))
+		case_error(c, key,
+			   "%s: tokens are drafted only in continuous batching, for networks that "
+			   "generate tokens, without stages (write %s=0)",
+			   key, key);
+	if (!params->draft[0] || params->drafted_count < 1 ||
+	    !case_group(c, case_origin_of(c, key), "models/networks", "model", params->draft,
+			"network", &file))
+		return;
+	service->draft = network_read(c->arena, c->diag, file, (size_t)c->params->sequence_count);
+	service->draft_token = network_read(c->arena, c->diag, file, 1);
+	if (service->draft && (!network_generates(service->draft) ||
+			       service->draft->vocabulary != service->network->vocabulary))
+		case_error(c, key,
+			   "%s: '%s' does not generate tokens of the vocabulary of '%s' (write a "
+			   "network with the same vocabulary)",
+			   key, params->draft, service->network->name);
+}
+
 static void read_service(struct reader *c, struct service_entry *service,
 			 const struct job_entry *entry, const char *model)
 {
@@ -217,6 +244,7 @@ static void read_service(struct reader *c, struct service_entry *service,
 			   prefix, model);
 	}
 	split(c, service);
+	read_draft(c, service);
 }
 
 /* Reports an error if some replicas of a service only process prompts and none generates tokens,
@@ -309,6 +337,7 @@ void case_read_services(struct reader *c)
 	struct service_entry *services =
 		ARENA_ARRAY(c->arena, scenario->job_count + 1, struct service_entry);
 	scenario->style = JOBS_SERVING;
+	scenario->memo = c->request->memo;
 	scenario->iteration_ratio = 1;
 	scenario->services = services;
 	for (size_t i = 0; i < scenario->job_count; i++) {

@@ -204,7 +204,8 @@ struct service_entry {
 	const struct serve_params *params;
 	struct request_list list; /* read from a file; empty: requests are drawn */
 	const struct network *network;
-	const struct network *one_token; /* NULL: the network generates no tokens */
+	const struct network *one_token;           /* NULL: the network generates no tokens */
+	const struct network *draft, *draft_token; /* the same of serve.draft; NULL: it is empty */
 	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
 	const struct shard *shard;
 	double spread; /* parts of a replica over which its requests are spread; at least 1 */
@@ -269,6 +270,7 @@ struct scenario {
 	const struct service_entry *services; /* of replicas */
 	size_t service_count;
 	const struct cfg_node *engine; /* file of the model server; NULL: none */
+	struct serving_memo *memo;     /* times of iterations in earlier simulations; NULL: none */
 	bool whole_gpus;        /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
 	double iteration_ratio; /* model error of a draw: factor of the times of iterations */
 	enum collective collective; /* collective of a collective benchmark */
@@ -335,6 +337,8 @@ struct case_request {
 	struct setting left_out;
 	uint64_t events_max;              /* limit of events in each run; 0: case.events */
 	const struct engine_watch *watch; /* of each run; NULL: none */
+	/* A search has one: its cases differ only in layouts and loads; NULL: none. */
+	struct serving_memo *memo;
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
 	 * which is estimated from such predictions, is 0. */
 	const char *without;

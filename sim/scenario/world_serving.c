@@ -3,7 +3,7 @@
  *
  * The overhead of iterations comes from runs of a program of one iteration, call by call, on the
  * replica's port: the local driver or a remoting runtime. Replicas on equal machines share it. */
-#include "sim/scenario/world.h"
+#include "sim/scenario/world_serving.h"
 
 /* The times of the kernels, as multiples of those of an iteration with one token, at which the
  * overhead is found first. Iterations take no less than one token; the half shows how fast the
@@ -12,27 +12,6 @@ static const double scales[] = {0.5, 1, 2, 4, 16, 64};
 enum { SCALE_COUNT = sizeof scales / sizeof scales[0], SCALE_ONE = 1 };
 /* The interpolated time of an iteration may be this much too long. */
 static const double TIME_TOLERANCE = 1e-3;
-
-struct server {         /* a replica */
-	struct job job; /* first */
-	struct world *world;
-	const struct job_entry *entry;
-	struct serving_model *model;
-	const struct overhead *tables[2]; /* of serving_model_overhead_set */
-	struct gpu_context *context;
-	int64_t opened_ps;
-	/* By replica, then by GPU of this one: towards those that generate tokens. */
-	struct communicator **to;
-};
-
-struct servers {
-	struct serving *serving;
-	struct server **all; /* by job of the scenario */
-	struct serving_service_spec *services;
-	struct serving_replica_spec *replicas;
-	struct replica_run *runs;
-	size_t opening_count; /* communicators that are not open yet */
-};
 
 /* ---- the kind of job ---- */
 
@@ -213,23 +192,48 @@ static const struct server *equal_one(const struct world *w, const struct job_en
 	return NULL;
 }
 
-/* Gives the replica the overhead of an equal one, or finds it. */
-static bool set_overhead(struct server *server)
+/* Returns what distinguishes the replica and its draft from others of a search. */
+static struct memo_key memo_key(const struct server *server, const struct serving_model *model)
 {
-	struct world *w = server->world;
-	const struct server *equal = equal_one(w, server->entry);
-	if (equal) {
-		memcpy(server->tables, equal->tables, sizeof server->tables);
-		serving_model_overhead_set(server->model, server->tables);
+	const struct case_params *params = server->world->scenario->params;
+	return (struct memo_key){{(size_t)params->tensor_count, (size_t)params->pipeline_count,
+				  (size_t)params->expert_count, server->entry->gpus[0],
+				  server->entry->runtime != NULL,
+				  serving_model_draft(model) == NULL}};
+}
+
+/* Finds the overhead of iterations of a model on the replica, in place of its own. Returns false if
+ * a run failed. */
+static bool find_tables(struct server *server, struct serving_model *model)
+{
+	struct serving_memo *memo = server->world->scenario->memo;
+	const struct memo_key key = memo_key(server, model);
+	if (memo && serving_memo_recall(memo, &key, model, server->tables)) {
+		server->model = model;
+		serving_model_overhead_set(model, server->tables);
 		return true;
 	}
-	bool generates = w->scenario->services[server->entry->service].one_token != NULL;
+	bool generates = server->world->scenario->services[server->entry->service].one_token;
 	bool graph = generates && server->entry->stack->cuda_graph;
+	server->model = model;
 	server->tables[1] = find_overhead(server, false);
 	server->tables[0] =
 		graph && server->tables[1] ? find_overhead(server, true) : server->tables[1];
-	serving_model_overhead_set(server->model, server->tables);
+	serving_model_overhead_set(model, server->tables);
 	return server->tables[0] != NULL;
+}
+
+/* Gives the replica the overhead of an equal one, or finds it. */
+static bool set_overhead(struct server *server)
+{
+	struct serving_model *model = server->model, *draft = serving_model_draft(model);
+	const struct server *equal = equal_one(server->world, server->entry);
+	if (equal) {
+		memcpy(server->tables, equal->tables, sizeof server->tables);
+		serving_model_overhead_set(model, server->tables);
+		return true;
+	}
+	return (!draft || find_tables(server, draft)) && find_tables(server, model);
 }
 
 /* ---- services ---- */
@@ -243,7 +247,8 @@ static struct serving_service_spec *find_service(struct world *w, size_t index)
 		return service;
 	*service = (struct serving_service_spec){.params = entry->params,
 						 .requests = entry->list,
-						 .generates = entry->one_token != NULL};
+						 .generates = entry->one_token != NULL,
+						 .seed = w->workload.seed};
 	struct serve_params drawn = *entry->params;
 	drawn.requests_count = service_requests_count(w->scenario, entry);
 	if (service->requests.count == 0)
@@ -274,13 +279,14 @@ static size_t rows_most(const struct serving_service_spec *service)
 {
 	const struct serve_params *params = service->params;
 	size_t all, prompt = longest(service, &all), batch = (size_t)params->batch_count;
-	size_t tokens = (size_t)params->tokens_count;
+	size_t tokens = (size_t)params->tokens_count, drafted = (size_t)params->drafted_count;
 	if (!service->generates)
 		return batch;
 	if (params->batching == BATCHING_FIXED || params->batching == BATCHING_DYNAMIC)
 		return batch * prompt;
 	if (!params->chunked_prefill && all > tokens)
 		tokens = all;
+	batch *= 1 + drafted;
 	return tokens > batch ? tokens : batch;
 }
 
@@ -313,6 +319,8 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	*block_count = 0;
 	if (left_B >= 0 && service->generates)
 		*block_count = (size_t)(left_B / token_B / service->params->block_count);
+	if (*block_count > 0 && service->params->cache_blocks_count > 0)
+		*block_count = (size_t)service->params->cache_blocks_count;
 	/* each stage has the keys and values of all tokens in its layers */
 	double tokens = (double)*block_count * service->params->block_count *
 			w->scenario->services[entry->service].stages;
@@ -338,6 +346,17 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	return !reason;
 }
 
+/* Returns the blocks of the KV cache in host memory, to which each GPU sends its part of a token.
+ */
+static size_t host_blocks(const struct server *server, const struct serving_service_spec *service)
+{
+	const struct service_entry *of = &server->world->scenario->services[server->entry->service];
+	double parts = (double)server->entry->rank_count / of->spread;
+	double block_B =
+		service->params->block_count * parts * serving_model_token_B(server->model);
+	return service->generates ? (size_t)(service->params->host_cache_B / block_B) : 0;
+}
+
 /* ---- a replica ---- */
 
 static struct servers *servers_new(struct world *w)
@@ -352,6 +371,22 @@ static struct servers *servers_new(struct world *w)
 	return servers;
 }
 
+/* Returns the model of the draft network, which is whole on each GPU of the replica. Its steps are
+ * in the same iteration, so the host does not think between them. */
+static struct serving_model *draft_model(struct world *w, const struct service_entry *of,
+					 struct serving_model_spec spec)
+{
+	struct stack_params *stack = ARENA_NEW(w->workload.arena, struct stack_params);
+	*stack = *spec.stack;
+	stack->session_s = 0;
+	spec.stack = stack;
+	spec.network = of->draft;
+	spec.one_token = of->draft_token;
+	spec.shard = NULL;
+	spec.adapters = 0;
+	return serving_model_new(w->workload.arena, &spec);
+}
+
 /* Returns NULL if the jobs have failed. */
 static struct serving_model *build_model(struct world *w, const struct job_entry *entry,
 					 const struct serving_service_spec *service)
@@ -359,16 +394,21 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 	const struct service_entry *of = &w->scenario->services[entry->service];
 	const char *why = NULL;
 	double spread = of->spread;
+	const struct serve_params *params = service->params;
+	double sequences = params->batch_count * (1 + params->drafted_count);
 	struct serving_model_spec spec = {
 		.network = entry->network,
 		.one_token = of->shard ? of->shard->network : of->one_token,
 		.stack = entry->stack,
 		.gpu = &w->scenario->topology.gpus[entry->gpus[0]].params,
 		.efficiency = entry->efficiency,
-		.weights = (enum serve_type)service->params->weights,
-		.kv = (enum serve_type)service->params->kv,
+		.weights = (enum serve_type)params->weights,
+		.kv = (enum serve_type)params->kv,
 		.rows_max = (size_t)ceil((double)rows_most(service) / spread),
-		.sequences_max = (size_t)ceil(service->params->batch_count / spread),
+		.sequences_max = (size_t)ceil(sequences / spread),
+		.draft_count = params->drafted_count,
+		.adapters = params->adapters_count,
+		.lora = params->adapter_rank_count,
 		.spread = spread,
 		.stages = of->stages,
 		.passed_s = world_passed_s,
@@ -383,6 +423,8 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		spec.ctx = world_tensor_group(w, entry, (size_t)of->stages, &why);
 	if (why)
 		world_servers_failed(w, why);
+	if (of->draft_token)
+		spec.draft = draft_model(w, of, spec);
 	return why ? NULL : serving_model_new(w->workload.arena, &spec);
 }
 
@@ -415,68 +457,13 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 					      .time = serving_model_time,
 					      .ctx = server->model,
 					      .block_count = blocks,
+					      .host_block_count = host_blocks(server, service),
 					      .window = serving_model_window(server->model),
 					      .stream = stream};
 	return &server->job;
 }
 
-/* ---- keys and values on the wire ---- */
-
-static struct communicator *connect(struct world *w, const struct server *from,
-				    const struct server *to, size_t gpu)
-{
-	struct comm_rank *ranks = ARENA_ARRAY(w->workload.arena, 2, struct comm_rank);
-	const struct server *ends[] = {from, to};
-	for (size_t i = 0; i < 2; i++)
-		ranks[i] =
-			(struct comm_rank){.gpu = w->system.gpus[ends[i]->entry->gpus[gpu]],
-					   .guest = w->system.guests[ends[i]->entry->servers[gpu]]};
-	struct communicator_spec spec = system_communicator(&w->system, from->entry);
-	spec.name = arena_printf(w->workload.arena, "%s to %s", from->entry->name, to->entry->name);
-	spec.ranks = ranks;
-	spec.rank_count = 2;
-	spec.seed = w->workload.seed;
-	spec.failed = job_failed;
-	spec.failed_ctx = (void *)&from->job;
-	return communicator_new(&spec);
-}
-
-struct passing { /* keys and values under way, in a message for each GPU */
-	size_t left_count;
-	event_fn *fn;
-	void *ctx;
-};
-
-static void part_arrived(void *ctx, uint64_t arg)
-{
-	struct passing *passing = ctx;
-	if (--passing->left_count == 0)
-		passing->fn(passing->ctx, 0);
-}
-
-/* Each GPU of a replica sends its part to its counterpart. */
-static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
-{
-	const struct world *w = of;
-	const struct server *server = w->servers->all[from];
-	size_t count = server->entry->rank_count;
-	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
-	*passing = (struct passing){count, fn, ctx};
-	const struct collective_request request = {
-		.collective = COLLECTIVE_BROADCAST,
-		.size_B = tokens * serving_model_token_B(server->model) /
-			  w->scenario->services[server->entry->service].stages,
-		.label = "keys and values",
-		.done = part_arrived,
-		.ctx = passing,
-	};
-	for (size_t i = 0; i < count; i++) {
-		struct communicator *comm = server->to[to * count + i];
-		uint64_t number = communicator_begin(comm, &request);
-		communicator_arrive(comm, number, 0);
-		communicator_arrive(comm, number, 1);
-	}
-}
+/* ---- begin and end ---- */
 
 static void begin(void *ctx, uint64_t arg)
 {
@@ -484,33 +471,6 @@ static void begin(void *ctx, uint64_t arg)
 	if (w->servers->opening_count == 0 || --w->servers->opening_count == 0)
 		serving_begin(w->servers->serving);
 }
-
-/* Connects each replica for prompts with each one that generates tokens of the same service. */
-static bool connect_all(struct world *w)
-{
-	size_t count = w->scenario->job_count;
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < count; k++) {
-			struct server *from = w->servers->all[i], *to = w->servers->all[k];
-			if (from->entry->role != ROLE_PREFILL || to->entry->role != ROLE_DECODE ||
-			    from->entry->service != to->entry->service)
-				continue;
-			for (size_t g = 0; g < from->entry->rank_count; g++) {
-				struct communicator *comm = connect(w, from, to, g);
-				if (!comm)
-					return false;
-				from->to[k * from->entry->rank_count + g] = comm;
-				w->servers->opening_count++;
-			}
-		}
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < count * w->servers->all[i]->entry->rank_count; k++)
-			if (w->servers->all[i]->to[k])
-				communicator_open(w->servers->all[i]->to[k], begin, w, 0);
-	return true;
-}
-
-/* ---- begin and end ---- */
 
 static void opened(void *of)
 {
@@ -521,9 +481,24 @@ static void opened(void *of)
 	}
 }
 
+static void keep(const struct server *server, const struct serving_model *model)
+{
+	const struct memo_key key = memo_key(server, model);
+	serving_memo_keep(server->world->scenario->memo, &key, model);
+}
+
 static void done(void *of)
 {
 	struct world *w = of;
+	for (size_t i = 0; w->scenario->memo && i < w->scenario->job_count; i++) {
+		const struct server *server = w->servers->all[i];
+		struct serving_model *draft = serving_model_draft(server->model);
+		if (i > 0 && server->model == w->servers->all[i - 1]->model)
+			continue;
+		keep(server, server->model);
+		if (draft)
+			keep(server, draft);
+	}
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		struct server *server = w->servers->all[i];
 		*VEC_PUSH(w->workload.arena, &server->job.steps) = (struct step_record){
@@ -547,13 +522,14 @@ void world_serving_begin(struct world *w)
 		.service_count = scenario->service_count,
 		.replicas = w->servers->replicas,
 		.replica_count = scenario->job_count,
-		.transfer = transfer,
+		.transfer = world_keys_transfer,
+		.offload = world_keys_offload,
 		.opened = opened,
 		.done = done,
 		.of = w,
 	};
 	w->servers->serving = serving_new(&spec);
-	if (!connect_all(w)) {
+	if (!world_keys_connect(w, begin)) {
 		world_servers_failed(
 			w, "no route connects the replicas between which keys and values travel");
 		return;

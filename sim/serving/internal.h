@@ -8,6 +8,7 @@
 struct shared_prefix { /* tokens with which prompts of a group begin, in the cache of a replica */
 	uint32_t blocks, users_count; /* 0 blocks: they are not in the cache */
 	int64_t used_ps;              /* when the last user left */
+	uint32_t stored, storing;     /* blocks in host memory, and on their way to it */
 };
 
 struct query { /* a request in the system */
@@ -25,10 +26,14 @@ struct query { /* a request in the system */
 	uint32_t cached;              /* tokens whose keys and values are in the cache */
 	uint32_t produced;            /* generated tokens */
 	uint32_t fresh;               /* tokens that the present iteration processes */
+	uint32_t drafted;             /* further tokens that it checks */
 	uint32_t blocks;              /* of the cache, without those of its prefix */
 	struct shared_prefix *prefix; /* NULL: it has none */
 	uint32_t prefix_blocks;       /* those of the prefix that it uses */
-	bool begun, measured, refused;
+	uint32_t
+		stored; /* tokens whose keys and values are in host memory, or on their way to it */
+	uint32_t loading; /* tokens whose keys and values are on their way from it */
+	bool storing, begun, measured, refused;
 };
 
 struct service {
@@ -43,9 +48,11 @@ struct service {
 	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at it, and at the last */
 	size_t turn;                                 /* of the router */
 	size_t group_count;                          /* of requests that share tokens */
+	uint32_t *longest;                           /* by group: the most tokens that are shared */
 	bool continuous;
 	int64_t taken_ps; /* when the process that takes requests is free */
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
+	struct rng accepted; /* draws how many drafted tokens are right */
 	uint64_t *gaps;
 	int64_t gap_ps; /* equal times are counted together */
 	uint64_t gap_count;
@@ -60,6 +67,8 @@ struct replica {
 	struct query *head, *tail; /* queue */
 	size_t waiting_count, outstanding_count;
 	size_t free_blocks;
+	size_t host_free_blocks;        /* for keys and values in host memory */
+	size_t loading_count;           /* requests whose keys and values come from there */
 	size_t leaving_blocks;          /* blocks whose keys and values are being sent */
 	struct shared_prefix *prefixes; /* by group; NULL: nothing is shared */
 	bool busy;
@@ -85,6 +94,30 @@ struct serving {
 	bool open;
 	int64_t opened_ps;
 };
+
+/* ---- cache.c ---- */
+
+static inline uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+/* Gives a request that enters what the cache has of its prefix. */
+void prefix_find(struct replica *r, struct query *q);
+/* Gives what a request has processed of its prefix to its group, unless the cache has more. */
+void prefix_keep(struct replica *r, struct query *q);
+/* Gives the request the blocks for that many tokens. Returns false if they are not free. Then the
+ * queue waits for transfers if their end would free enough blocks, and for memory otherwise. */
+bool blocks_take(struct replica *r, struct query *q, uint32_t tokens);
+void blocks_return(struct replica *r, struct query *q);
+size_t blocks_of(const struct replica *r, uint32_t tokens);
+/* Copies keys and values from host memory, or to it. */
+void replica_offload(struct replica *r, double tokens, bool to_gpu, event_fn *fn, void *ctx);
+/* Begins to copy the keys and values of a preempted request, if host memory has room. */
+void query_store(struct replica *r, struct query *q);
+/* Returns the tokens of a request without any on the GPU that host memory has. */
+uint32_t tokens_stored(const struct replica *r, const struct query *q);
+/* Leaves the prefix of the group, whose blocks stay. */
+void prefix_leave(struct replica *r, struct query *q);
 
 /* ---- scheduler.c ---- */
 

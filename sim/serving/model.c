@@ -84,9 +84,8 @@ static bool same_work(const struct kernel_work *a, const struct kernel_work *b)
 		(x->m == y->m && x->n == y->n && x->k == y->k && x->count == y->count));
 }
 
-/* Returns true if a layer's weights are of the type of weights (vLLM quantises neither logits nor
- * routers). */
-static bool is_quantised(const struct network *network, const struct layer *layer)
+/* vLLM quantises neither logits nor routers. */
+bool model_is_quantised(const struct network *network, const struct layer *layer)
 {
 	bool last = layer + 1 == network->layers + network->layer_count;
 	return layer->block > 0 && layer->op == LAYER_LINEAR && !last && layer[1].op != LAYER_ROUTE;
@@ -99,7 +98,8 @@ static struct kernel_work with_weights(const struct serving_model *model, const 
 	const struct network *network = model->spec.one_token;
 	struct kernel_work work = op->work;
 	const struct kernel_product *p = &work.product;
-	if (work.form != KERNEL_PRODUCT || !is_quantised(network, &network->layers[op->layer]))
+	if (work.form != KERNEL_PRODUCT ||
+	    !model_is_quantised(network, &network->layers[op->layer]))
 		return work;
 	double weight_B = work.type == NUMBER_FP8 ? 1 : model->element_B;
 	work.bytes_B += p->n * p->k * p->count * (model->weight_B - weight_B);
@@ -182,13 +182,15 @@ double model_pass_s(const struct serving_model *model, double bytes_B)
 	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
-/* Returns the shape of attention for sequences of equal lengths. Generated tokens read the cached
- * numbers of latent attention, which all heads share. Prompts expand them to keys and values. */
+/* Returns the shape of attention for sequences of equal lengths. Generated tokens, and drafted
+ * ones, read the cached numbers of latent attention, which all heads share. Prompts expand them to
+ * keys and values. */
 static struct kernel_attention shape_of(const struct serving_model *model,
 					const struct attention *attention, double sequences,
-					double queries, const double keys[2])
+					double queries, const double keys[2], bool tokens)
 {
-	bool causal = queries > sequences, latent = attention->latent > 0 && !causal;
+	bool causal = queries > sequences;
+	bool latent = attention->latent > 0 && (tokens || !causal);
 	return (struct kernel_attention){
 		.sequences = sequences,
 		.queries = queries / sequences,
@@ -207,12 +209,13 @@ static struct kernel_attention shape_of(const struct serving_model *model,
  * keys and pairs of both together. */
 static double attention_s(const struct serving_model *model, const struct attention *attention,
 			  double sequences, double queries, const double keys[2],
-			  const double pairs[2])
+			  const double pairs[2], bool tokens)
 {
 	if (!(queries > 0))
 		return 0;
 	size_t k = attention->window;
-	struct kernel_attention shape = shape_of(model, attention, sequences, queries, keys);
+	struct kernel_attention shape =
+		shape_of(model, attention, sequences, queries, keys, tokens);
 	double features = attention_features(&shape);
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
@@ -261,7 +264,7 @@ static double batch_s(const struct serving_model *model, size_t batch)
 
 static double rows_s(struct serving_model *model, double rows)
 {
-	double *known = &model->rows_s[(size_t)rows];
+	double *known = &model->known_s[TIME_BODY][(size_t)rows];
 	if (*known < 0 && !model->spec.one_token)
 		*known = batch_s(model, (size_t)rows);
 	else if (*known < 0)
@@ -271,7 +274,7 @@ static double rows_s(struct serving_model *model, double rows)
 
 static double head_s(struct serving_model *model, double sequences)
 {
-	double *known = &model->head_s[(size_t)sequences];
+	double *known = &model->known_s[TIME_HEAD][(size_t)sequences];
 	double logits_B = 4 * sequences * (double)model->spec.network->vocabulary;
 	if (*known < 0)
 		*known = family_s(model, &model->head, sequences) +
@@ -307,18 +310,37 @@ static double sum_of_passes_s(const struct serving_model *model, double rows)
 static double sum_of_exchanges_s(struct serving_model *model, double rows, double sequences)
 {
 	const struct shard *shard = model->spec.shard;
-	if (!shard)
+	double *sums = &model->known_s[TIME_SUMS][(size_t)rows];
+	double *gather = &model->known_s[TIME_GATHER][(size_t)sequences];
+	if (*sums < 0) {
+		*sums = sum_of_passes_s(model, rows);
+		for (size_t i = 0; shard && i < shard->exchange_count; i++)
+			if (model_is_exchanged(model, &shard->exchanges[i]))
+				*sums += model_exchange_s(model, &shard->exchanges[i], rows);
+	}
+	if (*gather < 0)
+		*gather = shard && sequences > 0 && model->spec.spread <= model->spec.stages
+				  ? model->spec.collective_s(
+					    model->spec.ctx, COLLECTIVE_ALL_GATHER,
+					    sequences * (double)model->spec.network->vocabulary *
+						    model->element_B)
+				  : 0;
+	return *sums + *gather;
+}
+
+/* Returns the time of the adapters of an iteration. Each of its requests uses one at random, so
+ * n requests use A (1 - (1 - 1 / A)^n) different ones of A. */
+static double adapters_s(const struct serving_model *model, double rows, double requests)
+{
+	double all = model->spec.adapters, rank = model->spec.lora, layers = model->adapted_layers;
+	if (!(all > 0) || !(layers > 0))
 		return 0;
-	double *known = &model->reduce_s[(size_t)rows], gather_s = 0;
-	for (size_t i = *known < 0 ? 0 : shard->exchange_count; i < shard->exchange_count; i++)
-		if (model_is_exchanged(model, &shard->exchanges[i]))
-			*known = fmax(0, *known) +
-				 model_exchange_s(model, &shard->exchanges[i], rows);
-	if (sequences > 0 && model->spec.spread <= model->spec.stages)
-		gather_s = model->spec.collective_s(
-			model->spec.ctx, COLLECTIVE_ALL_GATHER,
-			sequences * (double)model->spec.network->vocabulary * model->element_B);
-	return *known + gather_s;
+	double used = all * (1 - pow(1 - 1 / all, fmax(1, requests)));
+	double in = model->adapted_in / layers, out = model->adapted_out / layers;
+	double down = rows * (in + rank) + used * rank * in;
+	double up = rows * (rank + 2 * out) + used * rank * out; /* added to the product's output */
+	return layers * (model_pass_s(model, model->element_B * down) +
+			 model_pass_s(model, model->element_B * up));
 }
 
 static double sum_of_kernels_s(struct serving_model *model, const struct iteration *it)
@@ -333,77 +355,21 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 				 ? it->prompt_rows * (it->prompt_keys[0] - it->prompt_rows / 2) /
 					   it->prompt_pairs[0]
 				 : 0;
+	double queries = 1 + (it->drafted > 0 ? it->drafted / it->decode_rows : 0);
+	const double pairs[] = {queries * it->decode_keys[0], queries * it->decode_keys[1]};
 	for (size_t i = 0; i < model->attention_count; i++) {
 		const struct attention *attention = &model->attentions[i];
-		sum_s += attention_s(model, attention, it->decode_rows, it->decode_rows,
-				     it->decode_keys, it->decode_keys) +
+		sum_s += attention_s(model, attention, it->decode_rows,
+				     it->decode_rows + it->drafted, it->decode_keys, pairs, true) +
 			 attention_s(model, attention, prompts, it->prompt_rows, it->prompt_keys,
-				     it->prompt_pairs);
+				     it->prompt_pairs, false);
 	}
-	return sum_s + scans_s(model, it->decode_rows, it->decode_rows) +
+	return sum_s + adapters_s(model, it->rows, it->decode_rows + prompts) +
+	       scans_s(model, it->decode_rows + it->drafted, it->decode_rows) +
 	       scans_s(model, it->prompt_rows, prompts + it->prompt_rows / SCAN_TOKENS);
 }
 
-/* ---- memory ---- */
-
-/* Returns the parameters of the largest stage: a part of the blocks, and the embedding or the head.
- */
-static double stage_count(const struct serving_model *model, const struct network *network)
-{
-	double blocks = 0, parameters = 0, embedding = 0, stages = model->spec.stages;
-	for (size_t i = 1; i < network->layer_count; i++) {
-		const struct layer *layer = &network->layers[i];
-		blocks += layer->block > 0 && layer->block != layer[-1].block;
-		for (size_t k = 0; k < layer->tensor_count; k++)
-			*(layer->block > 0               ? &parameters
-			  : layer->op == LAYER_EMBEDDING ? &embedding
-							 : &(double){0}) += layer->tensors[k];
-	}
-	if (stages <= 1)
-		return network->parameters_count;
-	bool tied = network->layers[model->head_layer].tied_to > 0;
-	double rest = network->parameters_count - parameters - (tied ? 0 : embedding);
-	return parameters * ceil(blocks / stages) / fmax(1, blocks) + fmax(embedding, rest);
-}
-
-/* An activation exists twice, as input and output of a layer. */
-static double memory_B(const struct serving_model *model)
-{
-	const struct serving_model_spec *spec = &model->spec;
-	const struct network *network = spec->one_token ? spec->one_token : spec->network;
-	double largest = 0, logits_B = 0, quantised = 0;
-	for (size_t i = 0; i < network->layer_count; i++) {
-		const struct layer *layer = &network->layers[i];
-		if (!spec->one_token || i < model->head_layer)
-			largest = fmax(largest, layer->output_count);
-		for (size_t k = 0;
-		     spec->one_token && is_quantised(network, layer) && k < layer->tensor_count;
-		     k++)
-			quantised += layer->tensors[k];
-	}
-	if (spec->one_token)
-		logits_B = 8 * (double)spec->sequences_max * (double)network->vocabulary;
-	return stage_count(model, network) * model->element_B +
-	       quantised / model->spec.stages * (model->weight_B - model->element_B) +
-	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
-	       (double)spec->sequences_max * model->scans.state_count * model->element_B +
-	       spec->stack->workspace_B;
-}
-
-double serving_model_memory_B(const struct serving_model *model)
-{
-	return model->memory_B;
-}
-
-double serving_model_token_B(const struct serving_model *model)
-{
-	return model->token_B;
-}
-
-size_t serving_model_window(const struct serving_model *model)
-{
-	return model->window;
-}
+/* ---- a new model ---- */
 
 /* Returns the bytes of a number of that type with its part of a scale; AUTO: those of the stack. */
 static double type_B(enum serve_type type, double stack_B)
@@ -414,6 +380,11 @@ static double type_B(enum serve_type type, double stack_B)
 						 [SERVE_FP4] = NUMBER_FP4,
 						 [SERVE_INT4] = NUMBER_FP4};
 	return type == SERVE_AUTO ? stack_B : number_type_B(types[type]);
+}
+
+size_t model_time_most(const struct serving_model *model, enum model_time time)
+{
+	return time < TIME_HEAD ? model->spec.rows_max : model->spec.sequences_max;
 }
 
 static double *unknown_times(struct arena *arena, size_t count)
@@ -435,6 +406,11 @@ static void learn_tokens(struct serving_model *model)
 			add_attention(model, layer);
 		if (layer->op == LAYER_RECURRENT)
 			add_scan(model, layer);
+		if (model_is_quantised(network, layer) && layer->experts <= 1) {
+			model->adapted_layers++;
+			model->adapted_in += layer->tensors[0] / (double)layer->channels;
+			model->adapted_out += (double)layer->channels;
+		}
 		if (layer->op == LAYER_ROUTE || layer->experts > experts) {
 			experts = layer->experts > experts ? layer->experts : experts;
 			top = layer->expert_top > top ? layer->expert_top : top;
@@ -467,17 +443,16 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 		.element_B = stack_element_B(stack),
 		.weight_B = type_B(spec->weights,
 				   stack->precision == PRECISION_FP8 ? 1 : stack_element_B(stack)),
-		.kv_B = type_B(spec->kv, stack_element_B(stack)),
-		.rows_s = unknown_times(arena, spec->rows_max),
-		.head_s = unknown_times(arena, spec->sequences_max),
-		.reduce_s = unknown_times(arena, spec->rows_max)};
+		.kv_B = type_B(spec->kv, stack_element_B(stack))};
+	for (enum model_time i = 0; i < MODEL_TIME_COUNT; i++)
+		model->known_s[i] = unknown_times(arena, model_time_most(model, i));
 	model->spec.efficiency = efficiency;
 	model->spec.stack = stack;
 	model->spec.spread = fmax(1, spec->spread);
 	model->spec.stages = fmax(1, spec->stages);
 	if (spec->one_token)
 		learn_tokens(model);
-	model->memory_B = memory_B(model);
+	model->memory_B = model_memory_B(model);
 	return model;
 }
 
@@ -508,6 +483,7 @@ static struct iteration part_of(const struct iteration *all, double spread)
 	part.rows = ceil(part.rows / spread);
 	part.sequences = ceil(part.sequences / spread);
 	part.decode_rows /= decode;
+	part.drafted /= decode;
 	part.prompt_rows /= spread;
 	for (int k = 0; k < 2; k++) {
 		part.decode_keys[k] /= decode;
@@ -517,16 +493,41 @@ static struct iteration part_of(const struct iteration *all, double spread)
 	return part;
 }
 
+static void add_time(struct iteration_time *sum, struct iteration_time more, double count)
+{
+	sum->kernel_s += count * more.kernel_s;
+	sum->exchange_s += count * more.exchange_s;
+	sum->overhead_s += count * more.overhead_s;
+}
+
+/* Adds the time in which the draft network processes the prompts of an iteration, and drafts the
+ * tokens that it checks, one after the other. */
+static void add_drafting(const struct serving_model *model, const struct iteration *all,
+			 struct iteration_time *time)
+{
+	struct serving_model *draft = model->spec.draft;
+	struct iteration prompts = *all, step = *all;
+	prompts.rows = all->prompt_rows;
+	prompts.sequences = prompts.drafted = prompts.decode_rows = 0;
+	step.rows = step.sequences = all->drafted / model->spec.draft_count;
+	step.drafted = step.prompt_rows = 0;
+	if (draft && prompts.rows > 0)
+		add_time(time, serving_model_time(draft, &prompts), 1);
+	if (draft && step.rows > 0)
+		add_time(time, serving_model_time(draft, &step), model->spec.draft_count);
+}
+
 struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 {
 	struct serving_model *model = ctx;
 	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
 	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
 	double kernel_s = sum_of_kernels_s(model, iteration);
-	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences) +
-			sum_of_passes_s(model, iteration->rows);
+	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);
 	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
 	double ratio = model->spec.time_ratio;
-	return (struct iteration_time){ratio * kernel_s, ratio * sums_s,
-				       ratio * overhead_at(table, at)};
+	struct iteration_time time = {ratio * kernel_s, ratio * sums_s,
+				      ratio * overhead_at(table, at)};
+	add_drafting(model, all, &time);
+	return time;
 }

@@ -23,6 +23,14 @@
  * next part of a prompt before the last one is complete (v1/core/sched/scheduler.py), so prompts
  * are spread over the stages, too.
  *
+ * With speculative decoding, a DRAFT network first runs for each drafted token of each sequence.
+ * The iteration then checks all of them: they are rows with logits of their own, and queries of
+ * attention.
+ *
+ * Low-rank ADAPTERS add two kernels to each linear layer in a block, for all adapters of the batch
+ * together (SGMV of Punica, Chen et al., arXiv:2310.18547; S-LoRA, Sheng et al., arXiv:2311.03285).
+ * Ranks are small, so memory limits them: they read and write the rows, and read the adapters.
+ *
  * Networks that generate no tokens (images, BERT) have one iteration for a batch of samples.
  *
  * The rest of an iteration is OVERHEAD: host work, launches, forwarded calls and copies that
@@ -37,7 +45,8 @@
 
 struct iteration {
 	double rows;      /* tokens, or samples of networks that generate none */
-	double sequences; /* those that get their next token */
+	double sequences; /* those that get their next token, and drafted tokens that are checked */
+	double drafted;   /* drafted tokens that are checked, which are rows behind decode_rows */
 	/* Attention has one query for a generated token, and many for a prompt. keys: tokens whose
 	 * keys are read. pairs: pairs of a query and a key. [1] is for layers with a window. */
 	double decode_rows, decode_keys[2];
@@ -67,6 +76,10 @@ struct serving_model_spec {
 	 * one are sent to the next ones. 0: one */
 	double stages;
 	double (*passed_s)(void *ctx, double size_B);
+	/* Drafts draft_count tokens for each sequence; NULL: drafting takes no time. */
+	struct serving_model *draft;
+	double draft_count;
+	double adapters, lora; /* low-rank adapters of linear layers in blocks, and their rank */
 	/* The replica has several GPUs, and one_token is the part of one GPU; NULL: one GPU.
 	 * collective_s returns the time of a collective among them. */
 	const struct shard *shard;
@@ -77,6 +90,8 @@ struct serving_model_spec {
 bool network_generates(const struct network *network);
 struct serving_model *serving_model_new(struct arena *arena, const struct serving_model_spec *spec);
 
+/* Returns the model of the network that drafts tokens; NULL: there is none. */
+struct serving_model *serving_model_draft(const struct serving_model *model);
 /* Returns the bytes of weights and activations, without the KV cache. */
 double serving_model_memory_B(const struct serving_model *model);
 double serving_model_token_B(const struct serving_model *model); /* KV cache of one token */
@@ -99,5 +114,19 @@ struct overhead {
 /* [0] is for iterations that only generate tokens, [1] for those with prompts. The tables are
  * borrowed. */
 void serving_model_overhead_set(struct serving_model *model, const struct overhead *tables[2]);
+/* Times that several simulations of equal replicas share, also in several threads. Replicas with
+ * the same key must have the same network, GPUs and settings, except for the load and the limits of
+ * batches. */
+struct serving_memo;
+enum { MEMO_KEYS = 6 };
+struct memo_key {
+	size_t of[MEMO_KEYS];
+};
+struct serving_memo *serving_memo_new(struct arena *arena);
+/* Gives the model the times of an earlier one. Returns false if there was none. */
+bool serving_memo_recall(struct serving_memo *memo, const struct memo_key *key,
+			 struct serving_model *model, const struct overhead *tables[2]);
+void serving_memo_keep(struct serving_memo *memo, const struct memo_key *key,
+		       const struct serving_model *model);
 /* Returns the time of an iteration. ctx is a struct serving_model. */
 struct iteration_time serving_model_time(void *ctx, const struct iteration *iteration);

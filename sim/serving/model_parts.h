@@ -25,6 +25,14 @@ struct recurrence {
 	double layers, macs, moved_count, weights_count, state_count;
 };
 
+enum model_time {              /* times that the model keeps */
+		  TIME_BODY,   /* kernels of these rows */
+		  TIME_SUMS,   /* collectives and messages between stages of these rows */
+		  TIME_HEAD,   /* kernels of these sequences */
+		  TIME_GATHER, /* collectives of these sequences */
+		  MODEL_TIME_COUNT
+};
+
 struct serving_model {
 	struct arena *arena;
 	struct serving_model_spec spec;
@@ -38,13 +46,20 @@ struct serving_model {
 	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
 	struct kernel_family body[2], head;
 	double few_rows;
-	/* By number of rows; below 0: not computed yet. */
-	double *rows_s, *head_s, *reduce_s;
+	/* Linear layers with adapters: their number, and the sums of their inputs and outputs. */
+	double adapted_layers, adapted_in, adapted_out;
+	/* By number of rows, or of sequences; below 0: not computed yet. */
+	double *known_s[MODEL_TIME_COUNT];
 	const struct overhead *tables[2];
 };
 
+/* Returns the largest number of rows or sequences of model->known_s[time]. */
+size_t model_time_most(const struct serving_model *model, enum model_time time);
 /* Returns true if an iteration has no kernels of the op. */
 bool model_is_left_out(const struct serving_model *model, const struct op *op);
+/* Returns true if a layer's weights are of the type of weights. */
+bool model_is_quantised(const struct network *network, const struct layer *layer);
+double model_memory_B(const struct serving_model *model); /* without that of the draft */
 /* Returns the time of an element-wise kernel of these bytes. */
 double model_pass_s(const struct serving_model *model, double bytes_B);
 /* Returns true if a forward pass up to the logits has this collective. */

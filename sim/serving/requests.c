@@ -116,9 +116,37 @@ static const struct param_row serve_rows[] = {
 		     "vLLM's gpu_memory_utilization is 0.9"),
 	PARAM_WHOLE(struct serve_params, block_count, 1, 4096, "16",
 		    "tokens of a block of the KV cache", "vLLM's block_size is 16"),
+	PARAM_WHOLE(
+		struct serve_params, cache_blocks_count, 0, 1e9, "0",
+		"blocks of the KV cache of each GPU over which requests are spread, as a server "
+		"prints them; 0 means as many as serve.memory leaves",
+		"vLLM's num_gpu_blocks_override is not set"),
+	PARAM_NUMBER(struct serve_params, host_cache_B, QUANTITY_BYTES, 0, 1e15, "0 B",
+		     "host memory of a replica for keys and values: those of shared prefixes are "
+		     "copied to it, and those of preempted requests; 0 means that both are "
+		     "processed again",
+		     "vLLM's kv_offloading_size is not set"),
 	PARAM_CHOICE(struct serve_params, router, router_names, "least-outstanding",
 		     "router: replica that gets the next request, in turn or the one with the "
 		     "fewest unfinished requests"),
+	PARAM_TEXT(
+		struct serve_params, draft, "",
+		"network that drafts tokens for speculative decoding, with the vocabulary of the "
+		"model; empty means that drafting takes no time, as with n-grams"),
+	PARAM_WHOLE(struct serve_params, drafted_count, 0, 64, "0",
+		    "tokens that are drafted for each request before an iteration, which checks "
+		    "them all and keeps those up to the first wrong one; 0 means that nothing is "
+		    "drafted",
+		    "vLLM's num_speculative_tokens has no default"),
+	PARAM_NUMBER(struct serve_params, acceptance_ratio, QUANTITY_RATIO, 0, 1, "0.7",
+		     "probability that a drafted token is right if those before it are",
+		     "assumption: Leviathan et al. 2023, table 3, have 0.53 to 0.82 for networks "
+		     "that draft"),
+	PARAM_WHOLE(struct serve_params, adapters_count, 0, 10000, "0",
+		    "low-rank adapters (LoRA) of all linear layers in GPU memory; each request "
+		    "uses one of them, chosen at random; 0 means none"),
+	PARAM_WHOLE(struct serve_params, adapter_rank_count, 1, 1024, "16",
+		    "rank of the low-rank adapters", "vLLM's max_lora_rank is 16"),
 	PARAM_NUMBER(struct serve_params, latency_slo_s, QUANTITY_TIME, 0, 1e6, "0 s",
 		     "objective for the latency of a request; 0 means none"),
 	PARAM_NUMBER(struct serve_params, first_slo_s, QUANTITY_TIME, 0, 1e6, "0 s",

@@ -30,10 +30,13 @@ struct serve_params { /* the group `serve` of a case */
 	double batch_count, delay_s, queue_count, tokens_count;
 	int mixing; /* enum serve_mixing */
 	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache;
-	double memory_ratio, block_count;
+	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
 	int router; /* enum serve_router */
+	const char *draft;
+	double drafted_count, acceptance_ratio;
+	double adapters_count, adapter_rank_count;
 	double latency_slo_s, first_slo_s, between_slo_s, slo_quantile_ratio;
 };
 extern const struct param_table serve_table;

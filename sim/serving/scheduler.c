@@ -4,6 +4,11 @@
  * A request needs the keys and values of all its tokens before it gets its next token. So it has
  * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
  * the prompt there is one, the last token. After a preemption there are all.
+ *
+ * With speculative decoding, an iteration also checks tokens that were DRAFTED behind the last one.
+ * A drafted token is right with a given probability if those before it are. So k drafted tokens at
+ * probability a give (1 - a^(k + 1)) / (1 - a) tokens on average (Leviathan et al., Fast inference
+ * from transformers via speculative decoding, ICML 2023, equation 1).
  */
 #include "sim/base/list.h"
 #include "sim/serving/internal.h"
@@ -16,116 +21,6 @@ static uint32_t pending_of(const struct query *q)
 static bool is_complete(const struct query *q)
 {
 	return q->produced == q->request->output;
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* ---- memory ---- */
-
-/* Frees the blocks of the prefix that was unused for the longest time. Returns false if all are in
- * use. */
-static bool prefix_evict(struct replica *r)
-{
-	struct shared_prefix *oldest = NULL;
-	for (size_t i = 0; r->prefixes && i < r->service->group_count; i++) {
-		struct shared_prefix *prefix = &r->prefixes[i];
-		if (prefix->blocks > 0 && prefix->users_count == 0 &&
-		    (!oldest || prefix->used_ps < oldest->used_ps))
-			oldest = prefix;
-	}
-	if (!oldest)
-		return false;
-	r->free_blocks += oldest->blocks;
-	oldest->blocks = 0;
-	return true;
-}
-
-/* Makes the request a user of the first blocks of its group's prefix. */
-static void prefix_use(struct query *q, struct shared_prefix *prefix, uint32_t blocks)
-{
-	prefix->users_count += !q->prefix;
-	q->prefix = prefix;
-	q->prefix_blocks = blocks;
-}
-
-/* Returns the whole blocks that a request can share. It processes at least one token itself. */
-static uint32_t blocks_shared(const struct replica *r, const struct query *q)
-{
-	const struct serve_request *request = q->request;
-	return smaller(request->shared, request->prompt - 1) /
-	       (uint32_t)r->service->spec->params->block_count;
-}
-
-/* Gives a request that enters what the cache has of its prefix. */
-static void prefix_find(struct replica *r, struct query *q)
-{
-	if (!r->prefixes || q->cached > 0)
-		return;
-	struct shared_prefix *prefix = &r->prefixes[q->request->group];
-	uint32_t blocks = smaller(blocks_shared(r, q), prefix->blocks);
-	if (blocks == 0)
-		return;
-	prefix_use(q, prefix, blocks);
-	q->cached = blocks * (uint32_t)r->service->spec->params->block_count;
-}
-
-/* Gives what a request has processed of its prefix to its group, unless the cache has more. */
-static void prefix_keep(struct replica *r, struct query *q)
-{
-	if (!r->prefixes || r->spec->role == ROLE_DECODE)
-		return;
-	struct shared_prefix *prefix = &r->prefixes[q->request->group];
-	uint32_t blocks = blocks_shared(r, q);
-	if (blocks <= prefix->blocks || q->prefix_blocks < prefix->blocks ||
-	    q->cached < blocks * (uint32_t)r->service->spec->params->block_count)
-		return;
-	q->blocks -= blocks - prefix->blocks;
-	prefix->blocks = blocks;
-	prefix_use(q, prefix, blocks);
-}
-
-static void prefix_leave(struct replica *r, struct query *q)
-{
-	if (!q->prefix)
-		return;
-	q->prefix->users_count--;
-	q->prefix->used_ps = serving_now_ps(r->serving);
-	q->prefix = NULL;
-	q->prefix_blocks = 0;
-}
-
-/* Gives the request the blocks for that many tokens. Returns false if they are not free. Then the
- * queue waits for transfers if their end would free enough blocks, and for memory otherwise. */
-static bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
-{
-	if (r->spec->block_count == 0)
-		return true;
-	uint32_t block = (uint32_t)r->service->spec->params->block_count;
-	uint32_t all = (tokens + block - 1) / block - q->prefix_blocks;
-	if (all <= q->blocks)
-		return true;
-	while (all - q->blocks > r->free_blocks && prefix_evict(r))
-		;
-	if (all - q->blocks > r->free_blocks) {
-		r->cause = all - q->blocks > r->free_blocks + r->leaving_blocks
-				   ? QUEUE_FOR_MEMORY
-				   : QUEUE_FOR_TRANSFERS;
-		return false;
-	}
-	r->free_blocks -= all - q->blocks;
-	q->blocks = all;
-	return true;
-}
-
-static void blocks_return(struct replica *r, struct query *q)
-{
-	r->free_blocks += q->blocks;
-	q->blocks = 0;
-	prefix_leave(r, q);
-	FW_ASSERT(r->free_blocks <= r->spec->block_count);
 }
 
 /* ---- queue ---- */
@@ -148,7 +43,8 @@ void replica_enqueue(struct replica *r, struct query *q)
 	r->waiting_count++;
 }
 
-static void admit(struct replica *r)
+/* Takes the first request from the queue. */
+static struct query *queue_pop(struct replica *r)
 {
 	struct query *q = r->head;
 	r->head = q->next;
@@ -157,10 +53,40 @@ static void admit(struct replica *r)
 		q->begun_ps = serving_now_ps(r->serving);
 	q->begun = true;
 	q->parts_ps[SERVE_QUEUE] += serving_now_ps(r->serving) - q->since_ps;
+	return q;
+}
+
+static void join(struct replica *r, struct query *q)
+{
 	q->kernel_from_ps = r->kernel_sum_ps;
 	q->exchange_from_ps = r->exchange_sum_ps;
 	q->overhead_from_ps = r->overhead_sum_ps;
 	r->running[r->running_count++] = q;
+}
+
+static void query_loaded(void *ctx, uint64_t arg)
+{
+	struct query *q = ctx;
+	struct replica *r = q->replica;
+	q->parts_ps[SERVE_TRANSFER] += serving_now_ps(r->serving) - q->since_ps;
+	q->cached = q->loading;
+	r->loading_count--;
+	join(r, q);
+	replica_work(r);
+}
+
+/* Lets the first request of the queue, whose blocks are taken, wait for its keys and values from
+ * host memory. */
+static void load(struct replica *r, uint32_t tokens)
+{
+	struct query *q = queue_pop(r);
+	if (q->stored > 0)
+		r->host_free_blocks += blocks_of(r, q->stored);
+	q->stored = 0;
+	q->loading = tokens;
+	q->since_ps = serving_now_ps(r->serving);
+	r->loading_count++;
+	replica_offload(r, tokens, true, query_loaded, q);
 }
 
 /* Adds the iterations since the request was admitted to its parts. */
@@ -177,7 +103,8 @@ static void preempt_last(struct replica *r)
 	struct query *q = r->running[--r->running_count];
 	settle(r, q);
 	blocks_return(r, q);
-	q->cached = q->fresh = 0;
+	query_store(r, q);
+	q->cached = q->fresh = q->drafted = 0;
 	q->since_ps = serving_now_ps(r->serving);
 	q->next = r->head;
 	r->tail = r->head ? r->tail : q;
@@ -215,6 +142,22 @@ static void take_part(const struct replica *r, struct query *q, uint32_t n, stru
 	it->prompt_pairs[1] += pairs_of(cached, tokens, window);
 }
 
+/* Lets the iteration check tokens that were drafted behind the request's last one, if the budget
+ * and the cache have room for all of them. Returns their number. */
+static uint32_t take_drafted(struct replica *r, struct query *q, uint32_t budget,
+			     struct iteration *it)
+{
+	uint32_t n = (uint32_t)r->service->spec->params->drafted_count;
+	if (n == 0 || pending_of(q) != 1 || q->produced == 0 || n > budget ||
+	    !blocks_take(r, q, q->cached + q->fresh + n))
+		return 0;
+	q->drafted = n;
+	it->drafted += n;
+	it->rows += n;
+	it->sequences += n;
+	return n;
+}
+
 /* Gives each running request, or each whose prompt is not processed yet, up to `budget` of its
  * pending tokens. Returns the rest of the budget; 0 if a request was preempted. */
 static uint32_t go_on(struct replica *r, uint32_t budget, bool prompts, struct iteration *it)
@@ -233,6 +176,7 @@ static uint32_t go_on(struct replica *r, uint32_t budget, bool prompts, struct i
 			break;
 		take_part(r, q, n, it);
 		budget -= n;
+		budget -= take_drafted(r, q, budget, it);
 	}
 	return preempted ? 0 : budget;
 }
@@ -250,10 +194,15 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 				     ? r->kernel_since_ps - r->exchange_ps
 				     : serving_now_ps(r->serving);
 	while (r->head && r->head->since_ps <= planned_ps && budget > 0 &&
-	       r->running_count < r->running_most) {
+	       r->running_count + r->loading_count < r->running_most) {
 		bool first = it->rows <= 0;
 		struct query *q = r->head;
 		prefix_find(r, q);
+		uint32_t stored = tokens_stored(r, q);
+		if (stored > 0 && q->storing) {
+			r->cause = QUEUE_FOR_TRANSFERS;
+			return;
+		}
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
 		if (n == 0 || (n > budget && !first))
 			break;
@@ -262,13 +211,17 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 			tokens = q->request->prompt + q->request->output - 1;
 		if (!blocks_take(r, q, tokens))
 			return;
-		admit(r);
+		if (stored > 0) {
+			load(r, stored);
+			continue;
+		}
+		join(r, queue_pop(r));
 		if (whole && n == 1 && q->produced > 0)
 			continue; /* its keys and values came from another replica */
 		take_part(r, q, n, it);
 		budget = n < budget ? budget - n : 0;
 	}
-	if (r->running_count == r->running_most)
+	if (r->running_count + r->loading_count == r->running_most)
 		r->cause = QUEUE_FOR_LIMIT;
 }
 
@@ -321,7 +274,7 @@ static void plan_batch(struct replica *r, struct iteration *it)
 		const struct serve_request *request = r->head->request;
 		if (!blocks_take(r, r->head, request->prompt + request->output - 1))
 			break;
-		admit(r);
+		join(r, queue_pop(r));
 	}
 	for (size_t i = 0; i < r->running_count; i++)
 		if (!is_complete(r->running[i]))
@@ -339,6 +292,13 @@ static void token_is_there(struct query *q)
 	else if (q->measured)
 		gap_note(q->replica->service, now_ps - q->last_ps);
 	q->last_ps = now_ps;
+	/* drafted tokens that are right come at the same time, and need no further iteration */
+	const struct serve_params *params = q->replica->service->spec->params;
+	for (; q->drafted > 0 && !is_complete(q) &&
+	       rng_uniform(&q->replica->service->accepted) < params->acceptance_ratio;
+	     q->drafted--, q->cached++)
+		q->produced++;
+	q->drafted = 0;
 }
 
 /* Returns true if another replica generates the other tokens of the request. */
@@ -441,7 +401,8 @@ void replica_work(struct replica *r)
 	struct iteration_time time = r->spec->time(r->spec->ctx, &it);
 	r->kernel_ps = ps_from_s(time.kernel_s);
 	r->exchange_ps = ps_from_s(time.exchange_s);
-	r->overhead_ps = ps_from_s(time.overhead_s + it.sequences * params->sequence_host_s);
+	r->overhead_ps =
+		ps_from_s(time.overhead_s + (it.sequences - it.drafted) * params->sequence_host_s);
 	r->busy = true;
 	struct engine *engine = r->serving->spec.engine;
 	if (engine_trace(engine))

@@ -173,16 +173,30 @@ void query_hand_over(struct query *q)
 
 /* ---- begin ---- */
 
-/* Returns the number of groups of requests that share tokens, and that replicas keep apart. */
+/* Returns the number of groups of requests, if some share tokens that replicas keep. */
 static size_t groups_of(const struct serving_service_spec *spec)
 {
 	size_t count = 0;
+	bool shares = false;
 	for (size_t i = 0; i < spec->requests.count && spec->params->prefix_cache; i++) {
 		const struct serve_request *request = &spec->requests.items[i];
-		if (request->shared > 0 && request->group >= count)
+		shares |= request->shared > 0;
+		if (request->group >= count)
 			count = (size_t)request->group + 1;
 	}
-	return count;
+	return shares ? count : 0;
+}
+
+/* Notes how much of a conversation, prompt and output, a later turn begins with. */
+static void find_longest(struct service *service, struct arena *arena)
+{
+	service->longest = ARENA_ARRAY(arena, service->group_count, uint32_t);
+	for (size_t i = 0; service->group_count > 0 && i < service->spec->requests.count; i++) {
+		const struct serve_request *request = &service->spec->requests.items[i];
+		uint32_t *longest = &service->longest[request->group];
+		if (request->shared > *longest)
+			*longest = request->shared;
+	}
 }
 
 static void service_init(struct serving *serving, size_t index)
@@ -200,7 +214,9 @@ static void service_init(struct serving *serving, size_t index)
 		.group_count = groups_of(spec),
 		.continuous = batching == BATCHING_CONTINUOUS ||
 			      (batching == BATCHING_AUTO && spec->generates),
+		.accepted = rng_named(spec->seed, "accepted tokens"),
 		.gaps = gaps_new(serving->spec.arena)};
+	find_longest(service, serving->spec.arena);
 }
 
 struct serving *serving_new(const struct serving_spec *spec)
@@ -222,7 +238,8 @@ struct serving *serving_new(const struct serving_spec *spec)
 					 .serving = serving,
 					 .running = ARENA_ARRAY(spec->arena, most, struct query *),
 					 .running_most = most,
-					 .free_blocks = own->block_count};
+					 .free_blocks = own->block_count,
+					 .host_free_blocks = own->host_block_count};
 		if (service->group_count > 0 && own->block_count > 0)
 			serving->replicas[i].prefixes = ARENA_ARRAY(
 				spec->arena, service->group_count, struct shared_prefix);

@@ -24,6 +24,7 @@ struct serving_service_spec {
 	const struct serve_params *params;
 	struct request_list requests;
 	bool generates; /* the network generates tokens; otherwise a request is one sample */
+	uint64_t seed;  /* of the drafted tokens that are right */
 };
 struct serving_replica_spec {
 	const char *name; /* in timelines */
@@ -32,6 +33,7 @@ struct serving_replica_spec {
 	struct iteration_time (*time)(void *ctx, const struct iteration *iteration);
 	void *ctx;
 	size_t block_count;        /* blocks of its KV cache; 0: the network needs none */
+	size_t host_block_count;   /* blocks in host memory; 0: keys and values stay on the GPU */
 	size_t window;             /* tokens that layers with a window see; 0: all */
 	struct gpu_stream *stream; /* a GPU that others use, too; NULL: its own GPU */
 };
@@ -45,6 +47,10 @@ struct serving_spec {
 	/* Sends the keys and values of that many tokens between two replicas, and then calls fn
 	 * from an event. NULL: no replica has a role. */
 	void (*transfer)(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx);
+	/* Copies the keys and values of that many tokens of a replica from host memory, or to it,
+	 * and then calls fn from an event. NULL: no replica has blocks in host memory. */
+	void (*offload)(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn,
+			void *ctx);
 	void (*opened)(void *of); /* called when the first request that is measured arrives */
 	void (*done)(void *of);   /* called when all requests have ended */
 	void *of;

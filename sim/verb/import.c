@@ -109,6 +109,7 @@ const struct verb verb_import = {
 		"  farwire import kineto rank0.json rank1.json -o job.jsonl  # one file a rank\n"
 		"  farwire import log all_reduce.log -o x.jsonl   # nccl-tests, iperf3 ...\n"
 		"  farwire import log iperf.json ping.txt --link wire -o link.cfg  # a profile\n"
+		"  farwire import bench result.json -o lab.cfg  # of vllm bench serve\n"
 		"  farwire import model config.json -o net.cfg\n"
 		"  farwire import plan train.sh -o case.cfg\n"
 		"  farwire import topology topo.txt -o machine.cfg  # nvidia-smi topo -m\n"

@@ -193,7 +193,8 @@ const struct verb verb_validate = {
 		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n"
 		    "  farwire validate nccl.jsonl --topology dgx-h100 --exchange nccl-2.18\n"
 		    "  farwire validate remoting_lupine --leave-out-systems\n",
-	.options = "case.topology case.exchange case.transport case.profile set wide format output "
+	.options = "case.topology case.model case.engine case.exchange case.transport case.profile "
+		   "set wide format output "
 		   "plot no-data title seed draws jobs color quiet leave-out-systems",
 	.words_min = 0,
 	.run = run,

@@ -83,6 +83,33 @@ awk -v sum="$sum" -v gather="$(collective all_gather 64000)" -v tensor="$(field 
 	exit !(tensor > 0.98 * expected && tensor < 1.02 * expected) }'
 verdict experts_that_are_split_are_summed_once_a_layer $?
 
+# Adapters of rank r at the four products of a block: (4,096 + 4,096 + 4,096 + 14,336 + 6,144 + 4,096 + 28,672 + 4,096)
+# r x 2 B in each of 32 blocks. Rank 1,024 reads 2.28 GB more than 512 in each of 100 iterations, at 0.8 to 1 of 3.35 TB/s.
+# A single request uses one adapter, however many there are.
+adapted() {
+	field "$(serve --topology dgx-h100 --model llama3-8b --set serve.adapters="$1" --set serve.adapter_rank="$2")" kernel_s
+}
+awk -v none="$(field "$one" kernel_s)" -v half="$(adapted 1 512)" -v all="$(adapted 1 1024)" -v three="$(adapted 3 512)" 'BEGIN {
+	peak = 100 * 32 * 69632 * 512 * 2 / 3.35e12
+	printf "  rank 512 %s s, 1,024 %s s, without %s s\n", half, all, none
+	exit !(half > none && all - half > peak && all - half < peak / 0.8 && three > 0.999999 * half && three < 1.000001 * half) }'
+verdict adapters_are_read_once_an_iteration $?
+
+# A step drafts two tokens with a network that is the model itself, then checks three rows. With acceptance 0
+# each of the 99 tokens behind the first takes two steps of the draft and one of the model.
+draft=$(serve --topology dgx-h100 --model llama3-8b --set serve.draft=llama3-8b --set serve.drafted=2 --set serve.acceptance=0)
+check=$(serve --topology dgx-h100 --model llama3-8b --set serve.drafted=2 --set serve.acceptance=0)
+awk -v one="$(field "$one" kernel_s)" -v draft="$(field "$draft" kernel_s)" -v check="$(field "$check" kernel_s)" 'BEGIN {
+	expected = check + one * (1 + 2 * 99) / 100
+	printf "  kernels %s s, expected %s s, checks %s s\n", draft, expected, check
+	exit !(draft > 0.99 * expected && draft < 1.01 * expected && check > 0.99 * one && check < 1.1 * one) }'
+verdict drafted_tokens_take_steps_of_the_draft $?
+
+# Six blocks of 16 tokens do not hold a request of 101 tokens, seven do.
+[ "$(field "$(serve --topology dgx-h100 --model llama3-8b --set serve.cache_blocks=6)" verdict)" = fail ] &&
+	[ "$(field "$(serve --topology dgx-h100 --model llama3-8b --set serve.cache_blocks=7)" verdict)" = ok ]
+verdict a_stated_number_of_blocks_is_the_cache $?
+
 # Two remote GPUs in one server, and in two servers over a fast and a slow network.
 remote() {
 	field "$(serve --topology gpu-pool --model llama2-7b --runtime asynchronous --set case.transport=tcp \

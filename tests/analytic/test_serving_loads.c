@@ -139,6 +139,97 @@ static void engines_mix_and_cut_prompts_in_their_ways(void)
 	}
 }
 
+/* A first turn of 100 tokens has 29 more, the last of which is not kept: 128 ms. The second turn
+ * begins with these 128 tokens, and processes 32 of its 160. Group 7 shares nothing. */
+static void a_turn_begins_with_the_turns_before_it(void)
+{
+	struct serve_request turns[] = {
+		{0, 100, 29, 1, 0}, {PS_PER_S, 160, 1, 1, 128}, {2 * PS_PER_S, 16, 1, 7, 0}};
+	struct bench b = bench_of(3);
+	b.service.requests = (struct request_list){turns, 3};
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 4;
+	b.params.prefix_cache = true;
+	b.service.generates = true;
+	struct serving_answers answers = run(&b, 1, 100, by_rows);
+	CHECK_NEAR(answers.mean_s, (0.128 + 0.032 + 0.016) / 3, 1e-9);
+	arena_free(b.arena);
+}
+
+/* As above, but the 4 shared blocks are also in host memory. So the request behind the other group
+ * waits 6.4 ms for 64 tokens, and processes 36 tokens. With 3 blocks there, they do not fit. */
+static void evicted_prefixes_come_from_host_memory(void)
+{
+	struct serve_request all[] = {
+		{0, 100, 1, 1, 70}, {PS_PER_S, 160, 1, 2, 0}, {2 * PS_PER_S, 100, 1, 1, 70}};
+	for (size_t blocks = 3; blocks <= 4; blocks++) {
+		struct bench b = bench_of(3);
+		b.service.requests = (struct request_list){all, 3};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 4;
+		b.params.prefix_cache = true;
+		b.service.generates = true;
+		b.host_blocks = blocks;
+		struct serving_answers answers = run(&b, 1, 10, by_rows);
+		double last_s = blocks == 4 ? 0.0064 + 0.036 : 0.1;
+		CHECK_NEAR(answers.mean_s, (0.1 + 0.16 + last_s) / 3, 1e-9);
+		CHECK_NEAR(answers.parts_s[SERVE_TRANSFER], blocks == 4 ? 0.0064 / 3 : 0, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* Two prompts of 16 tokens have a block of 3 each after 32 ms. Then the first request takes the
+ * last block, and the second one is preempted. The first one ends after 16 more tokens, at 48 ms.
+ * The second one processes 17 tokens again, in 17 ms, and 15 more tokens, until 80 ms. With a block
+ * in host memory, it needs two blocks before it loads 16 tokens in 1.6 ms, and 16 ms for 16 tokens,
+ * until 65.6 ms. */
+static void preempted_requests_come_back_from_host_memory(void)
+{
+	struct serve_request pair[] = {{0, 16, 17, 0, 0}, {0, 16, 17, 0, 0}};
+	for (size_t blocks = 0; blocks < 2; blocks++) {
+		struct bench b = bench_of(2);
+		b.service.requests = (struct request_list){pair, 2};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 8;
+		b.service.generates = true;
+		b.host_blocks = blocks;
+		struct serving_answers answers = run(&b, 1, 3, by_rows);
+		CHECK_NEAR(answers.preempted_count, 1, 0);
+		CHECK_NEAR(answers.mean_s, (0.048 + (blocks ? 0.0656 : 0.08)) / 2, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* One prompt token takes 1 ms. Then each iteration checks 3 drafted tokens and takes 4 ms for its 4
+ * rows. If all are right, 8 tokens take 2 iterations, if none is, 8 of them. The last iteration
+ * keeps only the tokens that are left: 5 tokens take 2 iterations. With a probability of 0.5 an
+ * iteration gives 1 + 0.5 + 0.25 + 0.125 = 1.875 tokens on average; its variance is 1.36, so 30,000
+ * tokens vary by 0.5 %. */
+static void drafted_tokens_are_kept_up_to_the_first_wrong_one(void)
+{
+	static const struct {
+		uint32_t output;
+		double acceptance, iterations, tolerance;
+	} rows[] = {{9, 1, 2, 1e-9}, {9, 0, 8, 1e-9}, {6, 1, 2, 1e-9}, {30001, 0.5, 16000, 0.015}};
+	for (size_t i = 0; i < 4; i++) {
+		struct bench b = bench_of(1);
+		struct serve_request one = {0, 1, rows[i].output, 0, 0};
+		b.service.requests = (struct request_list){&one, 1};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.drafted_count = 3;
+		b.params.acceptance_ratio = rows[i].acceptance;
+		b.service.generates = true;
+		struct serving_answers answers = run(&b, 1, 100000, by_rows);
+		CHECK_NEAR(b.iterations - 1, rows[i].iterations, rows[i].tolerance);
+		CHECK_NEAR(answers.mean_s, 1e-3 + 4e-3 * (b.iterations - 1), 1e-9);
+		arena_free(b.arena);
+	}
+}
+
 /* A full server with equal services of 1 s ends the same number of requests in each part of a run.
  * With exponential services, n requests vary by sqrt(n), so half of the 90 % interval is 1.833 /
  * sqrt(n). Ten parts estimate this within a third (one standard deviation is 24 %). */
@@ -164,6 +255,10 @@ static const struct test tests[] = {
 	TEST(shared_prefixes_are_processed_once),
 	TEST(reserved_outputs_are_never_preempted),
 	TEST(engines_mix_and_cut_prompts_in_their_ways),
+	TEST(a_turn_begins_with_the_turns_before_it),
+	TEST(evicted_prefixes_come_from_host_memory),
+	TEST(preempted_requests_come_back_from_host_memory),
+	TEST(drafted_tokens_are_kept_up_to_the_first_wrong_one),
 };
 
 int main(void)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Times of iterations that the simulations of a search share. */
+#include <pthread.h>
+
+#include "sim/serving/model_parts.h"
+
+struct memo_entry {
+	struct memo_entry *next;
+	struct memo_key key;
+	double *known_s[MODEL_TIME_COUNT];
+	size_t most[MODEL_TIME_COUNT];
+	struct overhead tables[2];
+};
+
+struct serving_memo {
+	struct arena *arena;
+	pthread_mutex_t lock;
+	struct memo_entry *entries;
+};
+
+struct serving_memo *serving_memo_new(struct arena *arena)
+{
+	struct serving_memo *memo = ARENA_NEW(arena, struct serving_memo);
+	memo->arena = arena;
+	pthread_mutex_init(&memo->lock, NULL);
+	return memo;
+}
+
+static struct memo_entry *find(const struct serving_memo *memo, const struct memo_key *key)
+{
+	struct memo_entry *entry = memo->entries;
+	while (entry && memcmp(&entry->key, key, sizeof *key) != 0)
+		entry = entry->next;
+	return entry;
+}
+
+/* Copies the times that `from` has. */
+static void merge(double *to, const double *from, size_t most)
+{
+	for (size_t i = 0; i <= most; i++)
+		to[i] = from[i] < 0 ? to[i] : from[i];
+}
+
+bool serving_memo_recall(struct serving_memo *memo, const struct memo_key *key,
+			 struct serving_model *model, const struct overhead *tables[2])
+{
+	pthread_mutex_lock(&memo->lock);
+	const struct memo_entry *entry = find(memo, key);
+	for (enum model_time i = 0; entry && i < MODEL_TIME_COUNT; i++) {
+		size_t most = model_time_most(model, i);
+		merge(model->known_s[i], entry->known_s[i],
+		      most < entry->most[i] ? most : entry->most[i]);
+	}
+	pthread_mutex_unlock(&memo->lock);
+	for (size_t i = 0; entry && i < 2; i++)
+		tables[i] = &entry->tables[i];
+	return entry;
+}
+
+void serving_memo_keep(struct serving_memo *memo, const struct memo_key *key,
+		       const struct serving_model *model)
+{
+	pthread_mutex_lock(&memo->lock);
+	struct memo_entry *entry = find(memo, key);
+	if (!entry) {
+		entry = ARENA_NEW(memo->arena, struct memo_entry);
+		*entry = (struct memo_entry){.next = memo->entries, .key = *key};
+		for (size_t i = 0; i < 2; i++)
+			entry->tables[i] = *model->tables[i];
+		memo->entries = entry;
+	}
+	for (enum model_time i = 0; i < MODEL_TIME_COUNT; i++) {
+		size_t most = model_time_most(model, i);
+		if (!entry->known_s[i] || entry->most[i] < most) {
+			double *more = ARENA_ARRAY(memo->arena, most + 1, double);
+			for (size_t k = 0; k <= most; k++)
+				more[k] = entry->known_s[i] && k <= entry->most[i]
+						  ? entry->known_s[i][k]
+						  : -1;
+			entry->known_s[i] = more;
+			entry->most[i] = most;
+		}
+		merge(entry->known_s[i], model->known_s[i], most);
+	}
+	pthread_mutex_unlock(&memo->lock);
+}
