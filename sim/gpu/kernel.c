@@ -158,6 +158,8 @@ static double power_ratio(const struct gpu_params *gpu, const struct kernel_para
 /* Returns the rate of loads in a program divided by that of a kernel by itself. */
 static double sustained_ratio(const struct efficiency_params *efficiency)
 {
+	if (efficiency->served)
+		return efficiency->kernels->served_ratio;
 	return efficiency->alone ? 1 : efficiency->kernels->sustained_ratio;
 }
 
@@ -185,7 +187,8 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		[NUMBER_FP4] = kernels->product_fp8_ratio,
 	};
 	enum number_type type = computed_in(gpu, work->type);
-	double ratio = ratios[type];
+	bool blocks = work->scaled_by_blocks && type == NUMBER_FP8;
+	double ratio = blocks ? kernels->product_block_ratio : ratios[type];
 	if (work->form == KERNEL_ATTENTION)
 		ratio = work->attention.sequences > 0 ? kernels->attention_forward_ratio
 						      : kernels->attention_ratio;
