@@ -151,6 +151,13 @@ struct efficiency_params {
 	bool alone;  /* a kernel by itself, as in a benchmark: at the clock of a short load */
 	bool served; /* a kernel of a model server: as by itself, at the clock of a long load */
 };
+/* Returns the rate of loads in a program divided by that of a kernel by itself. */
+static inline double efficiency_sustained_ratio(const struct efficiency_params *efficiency)
+{
+	if (efficiency->served)
+		return efficiency->kernels->served_ratio;
+	return efficiency->alone ? 1 : efficiency->kernels->sustained_ratio;
+}
 static inline double efficiency_slowest_ratio(const struct efficiency_params *efficiency)
 {
 	return efficiency->slowest_ratio > 0 ? efficiency->slowest_ratio : 1;
