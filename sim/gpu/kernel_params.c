@@ -27,10 +27,10 @@ static const struct param_row kernel_rows[] = {
 		     "part of the FP8 peak that large matrix products reach",
 		     "assumption: lower than for 16 bits, because bytes and start-up weigh more"),
 	COST_REACHED(
-		struct kernel_params, product_block_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+		struct kernel_params, product_block_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
 		"part of the FP8 peak that large matrix products reach if each block of 128 x 128 "
 		"weights has a scale, by which sums are multiplied",
-		"assumption: as on Hopper, where a fit finds this (calib/profiles/hopper.cfg)"),
+		BETWEEN),
 	COST_REACHED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
 		     "part of the peak of its number type that fused attention reaches", BETWEEN),
 	COST_REACHED(
