@@ -155,17 +155,13 @@ static double power_ratio(const struct gpu_params *gpu, const struct kernel_para
 	return tensor ? ratio : fmin(ratio, facts->lane_most_ratio);
 }
 
-/* Returns the rate of loads in a program divided by that of a kernel by itself. */
-static double sustained_ratio(const struct efficiency_params *efficiency)
-{
-	return efficiency->alone ? 1 : efficiency->kernels->sustained_ratio;
-}
-
-/* Returns the same for arithmetic, which the power limits, too. */
+/* Returns the rate of arithmetic in a program, which the power limits, divided by that of a kernel
+ * by itself. */
 static double clock_ratio(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			  enum number_type type)
 {
-	double ratio = sustained_ratio(efficiency) * power_ratio(gpu, efficiency->kernels, type);
+	double ratio = efficiency_sustained_ratio(efficiency) *
+		       power_ratio(gpu, efficiency->kernels, type);
 	return fmin(1, ratio) * efficiency_slowest_ratio(efficiency);
 }
 
@@ -186,7 +182,7 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		[NUMBER_FP4] = kernels->product_fp4_ratio,
 	};
 	enum number_type type = computed_in(gpu, work->type);
-	double ratio = ratios[type];
+	double ratio = work->scaled_by_blocks ? kernels->product_block_ratio : ratios[type];
 	if (work->form == KERNEL_ATTENTION)
 		ratio = work->attention.sequences > 0 ? kernels->attention_forward_ratio
 						      : kernels->attention_ratio;
@@ -203,7 +199,7 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio * library_ratio *
 			      clock_ratio(gpu, efficiency, type) / gpu->multiprocessors_count,
 		.load_Bps = fmin(kernels->load_Bps, misaligned_Bps) * library_ratio *
-			    fmin(1, sustained_ratio(efficiency)),
+			    fmin(1, efficiency_sustained_ratio(efficiency)),
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
 		.fill_s = work->plain ? kernels->plain_fill_s : kernels->fill_s,

@@ -102,6 +102,7 @@ struct kernel_work {
 	bool quantises; /* pass: from 16 bits to FP8 */
 	bool grouped;   /* product: of the experts of a layer, one for each */
 	bool plain;     /* product: the library has CUTLASS's usual tiles only and never splits k */
+	bool scaled_by_blocks; /* product of FP8: each block of 128 x 128 weights has a scale */
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they
 	 * are multiples of 16 bytes */
 	double aligned_count;
@@ -127,12 +128,12 @@ struct kernel_work {
  * KEPLER_CORE_RATIO times. */
 struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio;
-	double product_fp8_ratio, product_fp4_ratio, plain_fp8_ratio;
+	double product_fp8_ratio, product_fp4_ratio, product_block_ratio, plain_fp8_ratio;
 	double convolution_ratio, attention_ratio, cudnn_attention_ratio, attention_forward_ratio;
 	double fill_s, load_Bps, split_s, operand_ratio;
 	double attention_fill_s, attention_floor_s, attention_store_s;
 	double token_fill_s, token_floor_s, token_load_Bps;
-	double sustained_ratio, reduction_ratio, meeting_s, power_exponent_count;
+	double sustained_ratio, served_ratio, reduction_ratio, meeting_s, power_exponent_count;
 	double experts_half_ratio, experts_fp8_ratio, experts_block_ratio;
 	double experts_operand_ratio, experts_pass_ratio, experts_kernel_s, experts_step_s;
 	double dequantise_Bps, plain_fill_s, quantise_ratio;
@@ -147,8 +148,16 @@ struct efficiency_params {
 	 */
 	double slowest_ratio;
 	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
-	bool alone; /* a kernel by itself, as in a benchmark: at the clock of a short load */
+	bool alone;  /* a kernel by itself, as in a benchmark: at the clock of a short load */
+	bool served; /* a kernel of a model server: as by itself, at the clock of a long load */
 };
+/* Returns the rate of loads in a program divided by that of a kernel by itself. */
+static inline double efficiency_sustained_ratio(const struct efficiency_params *efficiency)
+{
+	if (efficiency->served)
+		return efficiency->kernels->served_ratio;
+	return efficiency->alone ? 1 : efficiency->kernels->sustained_ratio;
+}
 static inline double efficiency_slowest_ratio(const struct efficiency_params *efficiency)
 {
 	return efficiency->slowest_ratio > 0 ? efficiency->slowest_ratio : 1;

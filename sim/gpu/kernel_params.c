@@ -31,6 +31,11 @@ static const struct param_row kernel_rows[] = {
 		     "assumption: lower than for FP8, because bytes weigh more again"),
 	COST_REACHED(struct kernel_params, plain_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
 		     "part of the FP8 peak that vLLM's FP8 products reach", BETWEEN),
+	COST_REACHED(
+		struct kernel_params, product_block_ratio, QUANTITY_RATIO, 0.01, 2, "0.45",
+		"part of the FP8 peak that large matrix products reach if each block of 128 x 128 "
+		"weights has a scale, by which sums are multiplied",
+		BETWEEN),
 	COST_REACHED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
 		     "part of the peak of its number type that fused attention reaches", BETWEEN),
 	COST_REACHED(
@@ -65,6 +70,11 @@ static const struct param_row kernel_rows[] = {
 		   "lowers the clock, and communication takes SMs",
 		   "assumption: between the generations that were fitted; an H100 keeps 0.89 "
 		   "of its rate after a second of large products (docs/calibration.md)"),
+	COST_ASSUMED(struct kernel_params, served_ratio, QUANTITY_RATIO, 0.2, 1, "0.89",
+		     "rate of products in a model server divided by that of a product alone, "
+		     "because power lowers the clock after a second of large products",
+		     "products of 8192 x 8192 x 8192 on an H100 take 1.56 ms after seconds, and "
+		     "1.39 ms in a burst (docs/calibration.md); assumption for other GPUs"),
 	COST_ASSUMED(struct kernel_params, power_exponent_count, QUANTITY_COUNT, 0, 1, "0.5",
 		     "exponent by which the clock of products follows the board's power for each "
 		     "operation, compared with the generation's reference GPU",

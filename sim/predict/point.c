@@ -153,8 +153,9 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 		point.step_s = point.serving.mean_s;
 		point.gpu_utilization = run->serving->busy_ratio;
 		if (!(point.serving.refused_count < point.serving.requests_count))
-			return job_point_failed("all measured requests were refused (write a "
-						"larger serve.queue, or a lower serve.rate)");
+			return job_point_failed(
+				"all measured requests were refused (write a larger serve.queue or "
+				"serve.tokens, or a lower serve.rate)");
 		return point;
 	}
 	point.step_s =

@@ -96,7 +96,7 @@ static const struct param_row kernel_rows[] = {
 		     "type of the weights; those of 4 bits are expanded to the 16 bits of "
 		     "kernel.type (product, experts)"),
 	PARAM_BOOL(struct kernel_case, blocks, "false",
-		   "whether each block of 128 x 128 FP8 weights has a scale (experts)"),
+		   "whether each block of 128 x 128 FP8 weights has a scale (product, experts)"),
 	PARAM_NUMBER(struct kernel_case, size_B, QUANTITY_BYTES, 1, 1e13, "256 MiB",
 		     "bytes read and written (pass)"),
 };
@@ -146,6 +146,7 @@ static struct single_kernel product_run(const struct kernel_case *k)
 	enum number_type type = (enum number_type)k->type;
 	const struct kernel_product p = {k->m_count, k->n_count, k->k_count, k->products_count};
 	struct single_kernel run = single_product(type, p, k->quantise, k->plain);
+	run.work.scaled_by_blocks = k->blocks;
 	double same_B = p.count * p.k * p.n * size_of(k->type);
 	double weights_B = p.count * p.k * p.n *
 			   weight_element_B((enum weights_type)k->weights, size_of(k->type));

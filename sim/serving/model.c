@@ -103,6 +103,8 @@ static struct kernel_work with_weights(const struct serving_model *model, const 
 		return work;
 	double weight_B = work.type == NUMBER_FP8 ? 1 : model->element_B;
 	work.bytes_B += p->n * p->k * p->count * (model->weight_B - weight_B);
+	work.scaled_by_blocks =
+		model->spec.weights == SERVE_FP8_BLOCK && gpu_has(model->spec.gpu, NUMBER_FP8);
 	if (work.type == NUMBER_FP8 && model->spec.weights == SERVE_INT8)
 		work.type = NUMBER_INT8;
 	else if (work.type == NUMBER_FP8 && model->spec.weights == SERVE_FP4)
@@ -374,11 +376,10 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 /* Returns the bytes of a number of that type with its part of a scale; AUTO: those of the stack. */
 static double type_B(enum serve_type type, double stack_B)
 {
-	static const enum number_type types[] = {[SERVE_BF16] = NUMBER_BF16,
-						 [SERVE_FP8] = NUMBER_FP8,
-						 [SERVE_INT8] = NUMBER_INT8,
-						 [SERVE_FP4] = NUMBER_FP4,
-						 [SERVE_INT4] = NUMBER_FP4};
+	static const enum number_type types[] = {
+		[SERVE_BF16] = NUMBER_BF16, [SERVE_FP8] = NUMBER_FP8,
+		[SERVE_INT8] = NUMBER_INT8, [SERVE_FP4] = NUMBER_FP4,
+		[SERVE_INT4] = NUMBER_FP4,  [SERVE_FP8_BLOCK] = NUMBER_FP8};
 	return type == SERVE_AUTO ? stack_B : number_type_B(types[type]);
 }
 
@@ -428,12 +429,12 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	struct serving_model *model = ARENA_NEW(arena, struct serving_model);
 	struct efficiency_params *efficiency = ARENA_NEW(arena, struct efficiency_params);
 	*efficiency = *spec->efficiency;
-	efficiency->alone = true; /* kernels of vLLM set the constants, in loops as in a server */
+	efficiency->served = true;
 	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
 	*stack = *spec->stack;
 	stack->forward_only = true;
-	bool multiplied = spec->weights == SERVE_FP8 || spec->weights == SERVE_INT8 ||
-			  spec->weights == SERVE_FP4;
+	bool multiplied = spec->weights != SERVE_AUTO && spec->weights != SERVE_BF16 &&
+			  spec->weights != SERVE_INT4;
 	stack->precision = multiplied                    ? PRECISION_FP8
 			   : spec->weights == SERVE_BF16 ? PRECISION_BF16
 							 : stack->precision;

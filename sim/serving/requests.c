@@ -6,6 +6,8 @@
 
 static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};
 static const char *const type_names[] = {"auto", "bf16", "fp8", "int8", "fp4", "int4", NULL};
+static const char *const weight_names[] = {"auto", "bf16", "fp8",       "int8",
+					   "fp4",  "int4", "fp8_block", NULL};
 static const char *const mixing_names[] = {"auto", "on", "off", NULL};
 static const char *const router_names[] = {"round-robin", "least-outstanding", NULL};
 
@@ -92,9 +94,10 @@ static const struct param_row serve_rows[] = {
 		   "whether the KV cache keeps the tokens that the prompts of a group of "
 		   "serve.list share, so that only the first of them processes these tokens",
 		   "vLLM's enable_prefix_caching is true since V1"),
-	PARAM_CHOICE(struct serve_params, weights, type_names, "auto",
+	PARAM_CHOICE(struct serve_params, weights, weight_names, "auto",
 		     "number type of weights in linear layers of blocks: fp8, int8 and fp4 also "
-		     "multiply in this type, int4 is converted and multiplies in that of the "
+		     "multiply in this type, fp8_block has a scale for each 128 x 128, int4 is "
+		     "converted and multiplies in that of the "
 		     "stack; auto means stack.precision"),
 	PARAM_CHOICE(struct serve_params, kv, type_names, "auto",
 		     "number type of keys and values in the KV cache; auto means that of "

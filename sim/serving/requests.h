@@ -18,7 +18,15 @@ enum serve_batching { BATCHING_AUTO, BATCHING_FIXED, BATCHING_DYNAMIC, BATCHING_
 enum serve_mixing { MIXING_AUTO, MIXING_ON, MIXING_OFF };
 enum serve_router { ROUTER_ROUND_ROBIN, ROUTER_LEAST_OUTSTANDING };
 /* Number type of weights or of keys and values; AUTO: that of the stack. */
-enum serve_type { SERVE_AUTO, SERVE_BF16, SERVE_FP8, SERVE_INT8, SERVE_FP4, SERVE_INT4 };
+enum serve_type {
+	SERVE_AUTO,
+	SERVE_BF16,
+	SERVE_FP8,
+	SERVE_INT8,
+	SERVE_FP4,
+	SERVE_INT4,
+	SERVE_FP8_BLOCK /* each block of 128 x 128 weights has a scale */
+};
 
 struct serve_params { /* the group `serve` of a case */
 	const char *model;

@@ -181,12 +181,12 @@ static uint32_t go_on(struct replica *r, uint32_t budget, bool prompts, struct i
 	return preempted ? 0 : budget;
 }
 
-/* Admits requests while the budget, the batch and memory allow it. whole: prompts are not cut; the
- * first one may exceed the budget. A cut prompt gets the blocks of all its parts
- * (serve.reserve_prompt) because other requests would take those of its later parts, and it would
- * be preempted. With serve.reserve_output a request gets the blocks of all its tokens. With
- * serve.overlap the iteration was planned when the last one began on the GPU, so requests that came
- * later wait for the next one. */
+/* Admits requests while the budget, the batch and memory allow it. whole: prompts are not cut; a
+ * preempted request with its output so far may exceed the budget if it is the first. A cut prompt
+ * gets the blocks of all its parts (serve.reserve_prompt) because other requests would take those
+ * of its later parts, and it would be preempted. With serve.reserve_output a request gets the
+ * blocks of all its tokens. With serve.overlap the iteration was planned when the last one began on
+ * the GPU, so requests that came later wait for the next one. */
 static void admit_more(struct replica *r, uint32_t budget, bool whole, struct iteration *it)
 {
 	const struct serve_params *params = r->service->spec->params;

@@ -100,6 +100,16 @@ static size_t waiting_of(const struct service *service)
 	return waiting;
 }
 
+/* Returns true if the server refuses a request because its prompt is not cut and has more tokens
+ * than an iteration. TensorRT-LLM does so without chunked prefill (llmapi/llm.py,
+ * _check_arguments), and vLLM only starts if no prompt can be longer (config/scheduler.py). */
+static bool is_too_long(const struct service *service, const struct serve_request *request)
+{
+	const struct serve_params *params = service->spec->params;
+	return service->continuous && service->spec->generates && !params->chunked_prefill &&
+	       (double)request->prompt > params->tokens_count;
+}
+
 static void arrive(void *ctx, uint64_t index)
 {
 	struct service *service = ctx;
@@ -122,7 +132,7 @@ static void arrive(void *ctx, uint64_t index)
 	if (!service_is_closed(service) && !(service->spec->params->concurrency_count > 0))
 		call_next(service, request[1].arrival_ps);
 	struct replica *r = route(serving, service, false);
-	if (limit > 0 && (double)r->waiting_count >= limit) {
+	if ((limit > 0 && (double)r->waiting_count >= limit) || is_too_long(service, request)) {
 		q->refused = true;
 		service->refused_count++;
 		note_end(service);

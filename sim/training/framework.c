@@ -201,6 +201,12 @@ static const struct param_row stack_rows[] = {
 		   "whether a kernel of its own adds the bias of a linear layer of tokens",
 		   "PyTorch adds it in the product since 1.12 (ATen, Linear.cpp), before only for "
 		   "inputs of two dimensions; TensorFlow and OneFlow have an op bias_add"),
+	PARAM_BOOL(struct stack_params, joined_products, "false",
+		   "whether the linear layers of one input are one product: query, key and value, "
+		   "and the gate and its other factor",
+		   "training frameworks have a module for each; model servers join their weights "
+		   "(vLLM, vllm/model_executor/layers/linear.py: QKVParallelLinear, "
+		   "MergedColumnParallelLinear)"),
 	PARAM_BOOL(struct stack_params, lamb, "false",
 		   "whether the optimiser computes the norm of all gradients, and then the norms "
 		   "of weights and updates (LAMB)",

@@ -39,7 +39,7 @@ struct stack_params {
 	bool fused_averages, persistent_norm, fused_attention, cudnn_attention, fused_accumulation,
 		fp16_gradients;
 	double update_tensors_count, library_ratio;
-	bool foreach_optimiser, lamb, master_weights, separate_bias, lars;
+	bool foreach_optimiser, lamb, master_weights, separate_bias, joined_products, lars;
 	double engine_wait_s, expert_call_s;
 	bool experts_wait, cuda_graph;
 	double norm_gpus_count, norm_exchange_s, xla_clusters_count;

@@ -9,12 +9,12 @@ struct linear_part {                   /* of a linear layer */
 	const char *suffix;
 };
 
-/* With FUSION_LAYER, parts with the same input are one product. ONNX Runtime has one for query, key
- * and value if attention follows at once (attention_fusion.cc). */
+/* With FUSION_LAYER, parts with the same input are one product, as in model servers. ONNX Runtime
+ * has one for query, key and value if attention follows at once (attention_fusion.cc). */
 static size_t parts_of(const struct builder *b, const struct layer *layer)
 {
 	enum stack_fusion fusion = (enum stack_fusion)b->stack->fusion;
-	bool one = fusion == FUSION_LAYER ||
+	bool one = fusion == FUSION_LAYER || b->stack->joined_products ||
 		   (fusion == FUSION_SESSION && layer[1].op == LAYER_ATTENTION);
 	return one ? 1 : layer->part_count;
 }
@@ -65,6 +65,11 @@ static uint32_t convert(struct builder *b, const char *what, const struct linear
 	double e_B = b->element_B, factors_B = 2 * part->factor_B, moved_B;
 	if (!quantises(b))
 		return input;
+	if (b->stack->forward_only) { /* only one order, in a kernel before the product */
+		input = builder_op(b, what, 1, elements * (e_B + part->factor_B), input);
+		b->ops.items[input].work.quantises = true;
+		return input;
+	}
 	if (b->stack->precision == PRECISION_NVFP4)
 		moved_B = 2 * e_B + factors_B;
 	else if (b->stack->precision == PRECISION_MXFP8)

@@ -141,7 +141,8 @@ refused "does not have fp4 (write one of fp32, tf32, fp16, bf16, int8)" --set ke
 refused 'kernel.cache_type: GPU .* does not have fp4' --set kernel.form=attention --set kernel.cache_type=fp4
 refused 'kernel.queries has no effect on kernel.form=product (leave it out, or write a kernel that has it: attention)' --set kernel.queries=5
 refused 'kernel.m has no effect on kernel.form=pass' --set kernel.form=pass --set kernel.m=5
-refused 'kernel.blocks has no effect on kernel.form=product' --set kernel.blocks=true
+refused 'have scales in FP8' --set kernel.blocks=true
+refused 'kernel.blocks has no effect on kernel.form=attention' --set kernel.form=attention --set kernel.blocks=true
 refused 'a product in bf16 has no quantised matrix' --set kernel.quantise=true
 refused "topology 'cpu-ethernet' have no GPU (write a topology" --topology cpu-ethernet --set kernel.m=5
 refused 'one kernel may take 100000 s' --set kernel.form=attention --set kernel.queries=1e9

@@ -262,7 +262,8 @@ static void prompts_are_not_in_graphs(void)
 	double overheads_s[2][2]; /* of one token and of 20, without and with graphs */
 	for (size_t i = 0; i < 4; i++)
 		overheads_s[i / 2][i % 2] =
-			POINT(arena, prompts, i / 2 ? "serve.output=20" : "serve.output=1",
+			POINT(arena, prompts, "stack.dispatch=20 us",
+			      i / 2 ? "serve.output=20" : "serve.output=1",
 			      i % 2 ? "stack.cuda_graph=true" : "stack.cuda_graph=false")
 				.serving.parts_s[SERVE_OVERHEAD];
 	CHECK(overheads_s[0][0] > 0);

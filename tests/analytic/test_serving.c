@@ -279,7 +279,7 @@ static void chunks_bound_the_time_between_tokens(void)
 		b.params.warmup_ratio = 0;
 		b.params.batching = BATCHING_CONTINUOUS;
 		b.params.batch_count = 8;
-		b.params.tokens_count = 100;
+		b.params.tokens_count = k == 1 ? 100 : 1000;
 		b.params.chunked_prefill = k == 1;
 		b.service.generates = true;
 		struct serving_answers answers = run(&b, 1, 1000, by_rows);

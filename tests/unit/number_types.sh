@@ -49,6 +49,19 @@ farwire run --topology dgx1-p100 --draws 0 --format json
 shows '"case.stack".*"pytorch".*chosen by auto'
 verdict number_types.the_default_stack_has_a_type_of_the_gpus
 
+# FP8 with scales for blocks has the same bytes, so only prompts, which arithmetic limits, take longer.
+served() { # WEIGHTS PROMPT
+	expect 0 '' run -q --draws 0 --format csv --topology dgx-h100 --model llama3-8b --serve \
+		"concurrency=1,requests=2,output=2,output_spread=0,prompt_spread=0,prompt=$2,weights=$1"
+	sed 's/"[^"]*"/text/g' "$scratch.out" | awk -F, '
+NR == 1 { for (i = 1; i <= NF; i++) if ($i == "first_token_mean_s") column = i }
+NR == 2 { print $column }'
+}
+echo "$(served fp8 2048) $(served fp8_block 2048) $(served fp8 1) $(served fp8_block 1)" |
+	awk '{ exit !($2 > 1.1 * $1 && $4 < 1.02 * $3 && $4 >= $3) }' ||
+	complain "first token: $(served fp8 2048) s with fp8, $(served fp8_block 2048) s with fp8_block"
+verdict number_types.scales_for_blocks_slow_down_prompts
+
 # The tensor cores of a GeForce have fp32's rate in TF32 (82.6 TFLOPS), so TF32 gains hardly anything, and no kernel is
 # slower with it. Only the smallest times of the two transposes of a convolution may remain.
 images() {

@@ -187,6 +187,29 @@ static void master_weights_are_updated_in_fp32(void)
 	      12 * 6 + 4);
 }
 
+/* A block of Llama 3 8B has products of query, key, value, output, gate, up and down. Joined, the
+ * first three are one of 4096 + 2 x 1024 columns, and gate and up are one, too. */
+static void joined_products_have_the_columns_of_their_parts(void)
+{
+	const struct network *llama = network_of("llama3-8b");
+	size_t products[2] = {0};
+	double flop[2] = {0};
+	for (size_t i = 0; i < 2; i++) {
+		const struct stack_params stack = {.precision = PRECISION_BF16,
+						   .fused_attention = true,
+						   .joined_products = i,
+						   .forward_only = true};
+		struct op_graph graph = op_graph_new(arena, llama, 1, &stack, NULL);
+		for (size_t k = 0; k < graph.count; k++)
+			if (graph.ops[k].work.form == KERNEL_PRODUCT) {
+				products[i]++;
+				flop[i] += graph.ops[k].work.flop;
+			}
+	}
+	CHECK(products[0] - products[1] == 32 * 3);
+	CHECK_NEAR(flop[1], flop[0], 1e-12);
+}
+
 /* The matrix of a tied embedding is complete when both of its gradients are added. */
 static void tied_matrix_has_the_sum_of_two_gradients(void)
 {
@@ -550,6 +573,7 @@ static const struct test tests[] = {
 	TEST(padding_mask_is_added_forward_only),
 	TEST(logits_of_all_tokens_need_more_arithmetic),
 	TEST(master_weights_are_updated_in_fp32),
+	TEST(joined_products_have_the_columns_of_their_parts),
 	TEST(tied_matrix_has_the_sum_of_two_gradients),
 	TEST(updates_read_and_write_all_parameters),
 	TEST(experts_are_read_when_they_have_rows),

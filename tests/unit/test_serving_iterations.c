@@ -169,19 +169,22 @@ static void a_preempted_request_goes_before_the_queue_and_starts_again(void)
 	arena_free(b.arena);
 }
 
-/* Whole prompts: the one of 6 is alone in its iteration, because only the first may exceed the 4
- * tokens of an iteration. The token of the first request goes before. */
-static void only_the_first_prompt_may_exceed_an_iteration(void)
+/* Whole prompts: the one of 5 is refused, because an iteration has 4 tokens, and the one of 4 is
+ * not. Prompts that are cut may have any length. */
+static void a_whole_prompt_longer_than_an_iteration_is_refused(void)
 {
 	static const struct serve_request requests[] = {
-		{0, 1, 1, 0, 0}, {MS, 6, 1, 0, 0}, {2 * MS, 2, 1, 0, 0}};
-	struct bench b = bench_of(4);
-	b.params.chunked_prefill = false;
-	add(&b, 0, 0, requests, 3);
-	run(&b, 1);
-	CHECK(b.count == 3);
-	CHECK(b.iterations[0].rows == 1 && b.iterations[1].rows == 6 && b.iterations[2].rows == 2);
-	arena_free(b.arena);
+		{0, 1, 1, 0, 0}, {MS, 5, 1, 0, 0}, {40 * MS, 4, 1, 0, 0}};
+	for (size_t cut = 0; cut < 2; cut++) {
+		struct bench b = bench_of(4);
+		b.params.chunked_prefill = cut;
+		add(&b, 0, 0, requests, 3);
+		run(&b, 1);
+		CHECK(b.runs[0].all->refused_count == (cut ? 0 : 1));
+		if (CHECK(b.count == (cut ? 4 : 2)))
+			CHECK(b.iterations[1].rows == 4 && b.iterations[b.count - 1].rows == 4);
+		arena_free(b.arena);
+	}
 }
 
 /* One replica computes prompts, another one generates. It has A after 6 + 3 ms. B follows at 14 ms,
@@ -570,7 +573,7 @@ static const struct test tests[] = {
 	TEST(chunks_count_the_pairs_of_each_token),
 	TEST(parts_of_a_latency_are_those_of_its_iterations),
 	TEST(a_preempted_request_goes_before_the_queue_and_starts_again),
-	TEST(only_the_first_prompt_may_exceed_an_iteration),
+	TEST(a_whole_prompt_longer_than_an_iteration_is_refused),
 	TEST(replicas_with_roles_pass_requests_on),
 	TEST(median_time_between_tokens_counts_each_token_once),
 	TEST(a_single_token_has_no_time_to_miss),

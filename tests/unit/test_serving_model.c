@@ -32,6 +32,8 @@ static const struct kernel_params kernels = {.product_fp32_ratio = 1,
 					     .experts_operand_ratio = 1,
 					     .experts_pass_ratio = 1,
 					     .reduction_ratio = 1,
+					     .served_ratio = 1,
+					     .quantise_ratio = 1,
 					     .load_Bps = 1e30,
 					     .token_load_Bps = 1e30};
 static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &kernels};
