@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._program import Listener
 
 # Options that are given once for each element of a mapping or list.
-REPEATED = {"set", "vary", "target"}
+REPEATED = {"set", "vary", "target", "for_"}
 
 
 class Control(TypedDict, total=False):
@@ -106,6 +106,7 @@ class SolveOptions(CaseOptions, total=False):
 
 class SensitivityOptions(CaseOptions, total=False):
     of: str
+    for_: str | Iterable[str]
     vary_all: str
 
 

@@ -7,27 +7,37 @@ from __future__ import annotations
 
 import html
 import importlib.util
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Iterator, Mapping, TypeVar
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A predicted number with its 90 % interval. float(estimate) is the value."""
+class Estimate(float):
+    """A predicted number with its 90 % interval. Without a number it is not-a-number (nan)."""
 
-    value: float | None
-    low: float | None = None  # None: no draws, or no draw changes the number
-    high: float | None = None
-    unit: str = ""
+    low: float | None  # None: no draws, or no draw changes the number
+    high: float | None
+    unit: str
 
-    def __float__(self) -> float:
-        if self.value is None:
-            raise ValueError("there is no number, because the case failed or has no such answer")
-        return float(self.value)
+    def __new__(
+        cls,
+        value: float | None,
+        low: float | None = None,
+        high: float | None = None,
+        unit: str = "",
+    ) -> Estimate:
+        estimate = super().__new__(cls, math.nan if value is None else value)
+        estimate.low, estimate.high, estimate.unit = low, high, unit
+        return estimate
 
-    def __format__(self, form: str) -> str:
-        return format(float(self), form) if form else str(self)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Estimate, (self.value, self.low, self.high, self.unit)
+
+    @property
+    def value(self) -> float | None:
+        """The number; None if the case failed or has no such answer."""
+        return None if math.isnan(self) else float(self)
 
     def __str__(self) -> str:
         if self.value is None:
@@ -35,6 +45,11 @@ class Estimate:
         unit = f" {self.unit}" if self.unit else ""
         between = f" ({self.low:.4g} to {self.high:.4g})" if self.high is not None else ""
         return f"{self.value:.4g}{unit}{between}"
+
+    __repr__ = __str__
+
+    def __format__(self, form: str) -> str:
+        return format(float(self), form) if form else str(self)
 
 
 @dataclass(frozen=True)
@@ -134,7 +149,8 @@ def _cell(tag: str, value: Any) -> str:
 
 def _page(heading: str, rows: list[dict[str, Any]], figure: Figure | None, notes: str = "") -> str:
     """Returns HTML for a notebook. Cells are texts of the program."""
-    columns = [key for key in (rows[0] if rows else ()) if any(row.get(key) for row in rows)]
+    filled = {key for row in rows for key in row if str(row[key]) not in ("None", "none", "")}
+    columns = [key for key in (rows[0] if rows else ()) if key in filled]
     head = "".join(_cell("th", column) for column in columns)
     body = "".join(
         "<tr>" + "".join(_cell("td", row.get(column)) for column in columns) + "</tr>"
@@ -147,7 +163,7 @@ def _page(heading: str, rows: list[dict[str, Any]], figure: Figure | None, notes
 
 def _cells(record: Record) -> dict[str, Any]:
     return {
-        key: f"{value:.4g}" if isinstance(value, float) else value
+        key: f"{value:.4g}" if type(value) is float else value
         for key, value in record.items()
         if not isinstance(value, (dict, list))
     }
@@ -263,7 +279,8 @@ class Prediction(Record):
     def __str__(self) -> str:
         if not self.ok:
             return f"{self.case}: {self.reason}"
-        return f"{self.case}: {self.throughput}, step {self.step}; bottleneck: {self.bottleneck}"
+        time = "mean latency" if "latency_p50" in self else "time" if self.collective else "step time"
+        return f"{self.case}: {self.throughput}, {time} {self.step}; bottleneck: {self.bottleneck}"
 
     __repr__ = __str__
 
