@@ -39,7 +39,7 @@ __all__ = [
 def _ask(
     verb: str, cases: Sequence[Case], options: Mapping[str, Any], draws_a_plot: bool = True
 ) -> tuple[_Answer, Figure | None]:
-    """Runs a verb with JSON output, and with a plot of the result."""
+    """Runs a verb with JSON output, and with a plot of the result where the verb draws one."""
     options = dict(options)
     listener = _listener_for(options.pop("progress", None))
     timeout = options.pop("timeout", None)
@@ -59,9 +59,13 @@ def _ask(
                 names.append(_case.text(case))
         words = [verb, *names, *_case.words(options), "--format=json"]
         plot = _Path(folder) / "plot.svg"
-        if draws_a_plot:
-            words += [f"--plot={plot}", "--no-data"]
-        answer = _call(words, listener, timeout, places)
+        drawing = [f"--plot={plot}", "--no-data"] if draws_a_plot else []
+        try:
+            answer = _call([*words, *drawing], listener, timeout, places)
+        except InputError as error:
+            if "--plot: " not in str(error):
+                raise
+            answer = _call(words, listener, timeout, places)  # the result has no plot
         figure = Figure(plot.read_text(encoding="utf-8")) if plot.exists() else None
     notes = tuple(note for note in answer.notes if str(plot) not in note)
     return answer._replace(notes=notes), figure

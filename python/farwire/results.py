@@ -5,6 +5,7 @@ docs/formats.md explains every field. `.json` is the object as the program wrote
 
 from __future__ import annotations
 
+import difflib
 import html
 import importlib.util
 import math
@@ -42,9 +43,15 @@ class Estimate(float):
     def __str__(self) -> str:
         if self.value is None:
             return "none"
-        unit = f" {self.unit}" if self.unit else ""
-        between = f" ({self.low:.4g} to {self.high:.4g})" if self.high is not None else ""
-        return f"{self.value:.4g}{unit}{between}"
+        power, prefix = 0, ""
+        if self.unit in ("s", "B", "B/s", "FLOP/s") and self.value:
+            power = min(max(math.floor(math.log10(abs(self)) / 3), -3), 0 if self.unit == "s" else 5)
+            prefix = "num kMGTP"[power + 3].strip()
+        scale = 1000.0**-power
+        unit = f" {prefix}{self.unit}" if self.unit else ""
+        if self.low is None or self.high is None:
+            return f"{self * scale:.4g}{unit}"
+        return f"{self * scale:.4g}{unit} ({self.low * scale:.4g} to {self.high * scale:.4g})"
 
     __repr__ = __str__
 
@@ -95,7 +102,9 @@ class Record(Mapping[str, Any]):
         # Copies and notebooks ask for private names before `json` is set.
         if not name.startswith("_") and name in self.json:
             return self[name]
-        raise AttributeError(f"this result has no '{name}' (it has {', '.join(self.__dir__())})")
+        near = difflib.get_close_matches(name, self.__dir__(), 1)
+        better = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(self.__dir__())}"
+        raise AttributeError(f"this result has no '{name}' ({better})")
 
     def __dir__(self) -> list[str]:
         return sorted([*self.__dict__.get("json", ()), "json"])

@@ -18,7 +18,7 @@ python3 tests/python/test_farwire.py
 python3 tests/python/run_notebook.py python/examples/training.ipynb plain >"$scratch.out" 2>"$scratch.err" ||
 	complain "$(tail -n 5 "$scratch.err")"
 [ "$(grep -c '<svg' "$scratch.out")" = 3 ] || complain "$(grep -c '<svg' "$scratch.out") figures in place of 3"
-shows '^Step time: [0-9.]+ s \([0-9.]+ to [0-9.]+\)$'
+shows '^Step time: [0-9.]+ m?s \([0-9.]+ to [0-9.]+\)$'
 shows '^ethernet-100 +[0-9.]+ sequences/s, +[0-9]+% of the first'
 shows '^--batch \| write a whole number'
 verdict python.notebook_on_training_runs_and_shows_figures

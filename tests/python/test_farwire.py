@@ -176,14 +176,29 @@ class Tests(unittest.TestCase):
         self.assertEqual((self.folder / "scale.svg").read_text(), table.figure.svg)
         self.assertIn("&lt;b&gt;", farwire.run(TRAINING, {**TRAINING, "name": "<b>"}, draws=0)._repr_html_())
 
+    def test_a_result_that_the_program_does_not_draw_has_no_figure(self):
+        job = {"topology": "dgx1-v100", "gpus": 2, "collective": "all_reduce"}
+        answer = farwire.run(job, draws=0)
+        self.assertIsNone(answer.figure)
+        self.assertIn("all_reduce", answer._repr_html_())
+        self.assertEqual(answer.throughput.unit, "B/s")
+
     def test_an_estimate_is_a_number_with_an_interval(self):
         estimate = pickle.loads(pickle.dumps(farwire.Estimate(2.5, 2, 3, "s")))
         self.assertEqual(2 * estimate, 5)
         self.assertEqual((estimate.low, estimate.high, estimate.unit), (2, 3, "s"))
         self.assertEqual(f"{estimate} {estimate:.1f}", "2.5 s (2 to 3) 2.5")
+        self.assertEqual(str(farwire.Estimate(0.0043, 0.001, 0.005, "s")), "4.3 ms (1 to 5)")
+        self.assertEqual(str(farwire.Estimate(4.649e11, unit="B/s")), "464.9 GB/s")
+        self.assertEqual(str(farwire.Estimate(0, unit="s")), "0 s")
+        self.assertEqual(str(farwire.Estimate(3600, unit="s")), "3600 s")
         nothing = farwire.Estimate(None)
         self.assertTrue(math.isnan(nothing) and nothing.value is None)
         self.assertEqual(str(nothing), "none")
+
+    def test_a_wrong_attribute_names_the_nearest_one(self):
+        with self.assertRaisesRegex(AttributeError, r"no 'thruput' \(did you mean 'throughput'\?"):
+            farwire.run(TRAINING, draws=0).thruput
 
     def test_a_failed_case_is_an_answer_with_its_reason(self):
         answer = farwire.run(TRAINING, events=1000, draws=0)
