@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from typing import Any
 
 from ._program import Listener, Progress
@@ -49,6 +50,8 @@ def listener_for(wanted: bool | Listener | None) -> Listener | None:
     if not wanted:
         return None
     try:
-        return Bar(importlib.import_module("tqdm.auto").tqdm)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tqdm, about notebooks without widgets
+            return Bar(importlib.import_module("tqdm.auto").tqdm)
     except ImportError:
         return Text()

@@ -23,9 +23,9 @@ shows '^ethernet-100 +[0-9.]+ sequences/s, +[0-9]+% of the first'
 shows '^--batch \| write a whole number'
 verdict python.notebook_on_training_runs_and_shows_figures
 
-how=plain
-for python in python3 /usr/bin/python3; do
-	if "$python" -c 'import nbclient, nbformat, ipykernel' 2>/dev/null; then how=kernel && break; fi
+python=python3 how=plain
+for each in /usr/bin/python3 python3; do
+	if "$each" -c 'import nbclient, nbformat, ipykernel' 2>/dev/null; then python=$each how=kernel; fi
 done
 "$python" tests/python/run_notebook.py python/examples/serving.ipynb "$how" >"$scratch.out" 2>"$scratch.err" ||
 	complain "$(tail -n 5 "$scratch.err")"
