@@ -87,7 +87,8 @@ class Wheel:
         self.add_text("METADATA", f"Metadata-Version: 2.1\nName: farwire\nVersion: {version()}\n"
                       f"Summary: {SUMMARY}\nLicense: GPL-3.0-or-later\nRequires-Python: >=3.11\n"
                       "Provides-Extra: frames\nRequires-Dist: pandas; extra == 'frames'\n"
-                      "Provides-Extra: progress\nRequires-Dist: tqdm; extra == 'progress'\n")  # fmt: skip
+                      "Provides-Extra: progress\n"
+                      "Requires-Dist: tqdm; extra == 'progress'\n")  # fmt: skip
         self.add_text("entry_points.txt", "[console_scripts]\nfarwire = farwire.__main__:main\n")
         self.add_text("LICENSE", (ROOT / "LICENSE").read_text())
 

@@ -62,26 +62,9 @@ class FarwireError(Exception):
         self.problems = tuple(problems) or problems_of(message)
         self.code = code
         self.command = shlex.join(command)
-
-    @property
-    def place(self) -> str | None:
-        return self.problems[0].place
-
-    @property
-    def file(self) -> str | None:
-        return self.problems[0].file
-
-    @property
-    def line(self) -> int | None:
-        return self.problems[0].line
-
-    @property
-    def option(self) -> str | None:
-        return self.problems[0].option
-
-    @property
-    def correction(self) -> str | None:
-        return self.problems[0].correction
+        first = self.problems[0]
+        self.place, self.correction = first.place, first.correction
+        self.file, self.line, self.option = first.file, first.line, first.option
 
 
 class InputError(FarwireError, ValueError):

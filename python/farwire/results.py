@@ -45,7 +45,8 @@ class Estimate(float):
             return "none"
         power, prefix = 0, ""
         if self.unit in ("s", "B", "B/s", "FLOP/s") and self.value:
-            power = min(max(math.floor(math.log10(abs(self)) / 3), -3), 0 if self.unit == "s" else 5)
+            most = 0 if self.unit == "s" else 5
+            power = min(max(math.floor(math.log10(abs(self)) / 3), -3), most)
             prefix = "num kMGTP"[power + 3].strip()
         scale = 1000.0**-power
         unit = f" {prefix}{self.unit}" if self.unit else ""
@@ -288,7 +289,7 @@ class Prediction(Record):
     def __str__(self) -> str:
         if not self.ok:
             return f"{self.case}: {self.reason}"
-        time = "mean latency" if "latency_p50" in self else "time" if self.collective else "step time"
+        time = "mean latency" if "latency_p50" in self else "step time"
         return f"{self.case}: {self.throughput}, {time} {self.step}; bottleneck: {self.bottleneck}"
 
     __repr__ = __str__
