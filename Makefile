@@ -111,6 +111,7 @@ help:
 	@echo 'make mpi         builds build/libfarwire-mpi.so for sweeps over many machines; needs mpicc'
 	@echo 'make install     installs into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
 	@echo 'make deb         writes a Debian package into build/, which needs dpkg-dev'
+	@echo 'make wheel       writes a Python wheel with the program and its data into build/'
 	@echo 'make accuracy    writes the present predictions into docs/ACCURACY.md and the README'"'"'s table'
 	@echo 'make documents   does the same, and writes the outputs in docs and docs/images'
 	@echo 'make tidy        checks the rules of the code: layers, sizes, licences, names (part of make test)'
@@ -326,6 +327,13 @@ deb: $(BUILD)/farwire mpi
 	@command -v dpkg-shlibdeps >/dev/null || \
 		{ echo 'make deb needs dpkg-dev: apt-get install dpkg-dev' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -sf packaging/debian/rules BUILD=$(BUILD)
+
+# The wheel has the shared libraries that the program needs, so pip installs it without others.
+.PHONY: wheel
+wheel: $(BUILD)/farwire
+	@command -v python3 >/dev/null || \
+		{ echo 'make wheel needs python3: apt-get install python3' >&2; exit 2; }
+	@python3 python/backend.py $(BUILD) $(BUILD) 2>$(BUILD)/wheel.log || { cat $(BUILD)/wheel.log >&2; exit 1; }
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 .PHONY: install

@@ -23,6 +23,7 @@ one_version() {
 	[[ $said =~ ^farwire\ $version(\ \([0-9a-f]{12}(-dirty)?\))?$ ]] || { echo "--version: $said" && return 1; }
 	! git rev-parse --quiet --verify HEAD >/dev/null 2>&1 || [[ $said == *\(* ]] || { echo "--version names no commit: $said" && return 1; }
 	head -n 1 packaging/debian/changelog | grep -qF "farwire ($version) " || { echo "packaging/debian/changelog has not $version" && return 1; }
+	grep -qxF "__version__ = \"$version\"" python/farwire/__init__.py || { echo "python/farwire/__init__.py has not $version" && return 1; }
 	grep -qF "## $version" CHANGELOG.md || { echo "CHANGELOG.md has not $version" && return 1; }
 	for page in docs/man/*.1; do
 		grep -qF "\"farwire $version\"" "$page" || { echo "$page has not $version" && return 1; }
@@ -30,7 +31,7 @@ one_version() {
 }
 dependencies_listed() {
 	grep -oE '^	?need [a-z0-9+.-]+ ' tools/install-deps | awk '{print $2}' | sort >"$work/needed"
-	sed -nE 's/^\| ([a-z0-9+.-]+) \| .*/\1/p' docs/dependencies.md | grep -vxE 'package|dpkg-dev' | sort >"$work/listed"
+	sed -nE 's/^\| ([a-z0-9+.-]+) \| .*/\1/p' docs/dependencies.md | grep -vxE 'package|dpkg-dev|mypy|python3.*' | sort >"$work/listed"
 	[ -s "$work/needed" ] && diff "$work/needed" "$work/listed" || return 1
 	sed -n '/^need gcc/,/^if/p' tools/install-deps | awk '/^need/ {print $2}' >"$work/build"
 	while read -r package; do
@@ -53,6 +54,8 @@ package_runs() {
 	for file in man/man1/farwire.1.gz bash-completion/completions/farwire doc/farwire/copyright doc/farwire/changelog.gz; do
 		[ -s "$work/root/usr/share/$file" ] || { echo "the package has no $file" && return 1; }
 	done
+	! command -v python3 >/dev/null || (cd / && PYTHONPATH=$work/root/usr/lib/python3/dist-packages FARWIRE=$work/root/usr/bin/farwire \
+		python3 -c 'import farwire; print(farwire.run("c4140-tcp-10", draws=0).throughput)') || return 1
 	(cd "$work/root" && mkdir control && dpkg-deb -e "$work"/farwire_*.deb control && md5sum -c --quiet control/md5sums) || return 1
 	! command -v lintian >/dev/null || lintian --allow-root --fail-on error,warning "$work"/farwire_*.deb
 }

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keyword arguments and dictionaries as options and case files of the program.
+
+The program checks every name and value, so nothing here knows which ones are allowed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, TypedDict, Union
+
+Value = Union[str, int, float, bool, "os.PathLike[str]"]
+Values = Union[Value, Iterable[Value]]
+Settings = Union[str, Mapping[str, Values]]
+Case = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+if TYPE_CHECKING:
+    from ._program import Listener
+
+# Options that are given once for each element of a mapping or list.
+REPEATED = {"set", "vary", "target", "for_"}
+
+
+class Control(TypedDict, total=False):
+    """Arguments of this package, which the program does not see."""
+
+    progress: Union[bool, "Listener", None]  # None: shown on a terminal and in a notebook
+    timeout: float | None  # seconds
+
+
+class Output(Control, total=False):
+    """Options of every verb that predicts."""
+
+    set: Settings
+    seed: int
+    draws: int
+    jobs: int
+    title: str
+
+
+class CaseOptions(Output, total=False):
+    """Options that describe a case (`farwire run --help`)."""
+
+    topology: str | os.PathLike[str]
+    model: str | os.PathLike[str]
+    calls: str | os.PathLike[str]
+    stack: str | os.PathLike[str]
+    engine: str | os.PathLike[str]
+    runtime: str | os.PathLike[str]
+    transport: str
+    profile: str | os.PathLike[str]
+    program: str
+    server: str
+    gpu: str
+    batch: int
+    fraction: float
+    copies: int
+    gpus: Values
+    tokens: float | str
+    devices: Values
+    adapters: Values
+    fail: Values
+    degrade: Settings
+    plan: Settings
+    serve: Settings
+    exchange: str | os.PathLike[str]
+    collective: str
+    events: int
+
+
+class RunOptions(CaseOptions, total=False):
+    trace: str | os.PathLike[str]
+    timeline: str | os.PathLike[str]
+    all_ranks: bool
+
+
+class ServeOptions(RunOptions, total=False):
+    """The settings of `--serve` that most cases need; `serve={...}` takes all of them."""
+
+    rate: float | str
+    concurrency: int
+    requests: int
+    prompt: int
+    output: int
+    prefix: int
+    first_slo: str
+    between_slo: str
+    latency_slo: str
+
+
+class SweepOptions(CaseOptions, total=False):
+    vary: Mapping[str, Values]
+    target: str | Iterable[str]
+
+
+class PlanOptions(CaseOptions, total=False):
+    vary: Mapping[str, Values]
+    best: int
+    exhaustive: bool
+
+
+class SolveOptions(CaseOptions, total=False):
+    target: str | Iterable[str]
+    for_: str
+    between: str
+
+
+class SensitivityOptions(CaseOptions, total=False):
+    of: str
+    for_: str | Iterable[str]
+    vary_all: str
+
+
+class ValidateOptions(Output, total=False):
+    topology: str | os.PathLike[str]
+    transport: str
+    profile: str | os.PathLike[str]
+    exchange: str | os.PathLike[str]
+    leave_out_systems: bool
+
+
+def text(value: Any) -> str:
+    """Returns a value as the program reads it. Elements of lists are separated by commas."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={text(part)}" for key, part in value.items())
+    if isinstance(value, Iterable):
+        return ",".join(text(part) for part in value)
+    return str(value)
+
+
+def words(options: Mapping[str, Any]) -> list[str]:
+    """Returns options as words of the command line. None and False leave out an option."""
+    result = []
+    for name, value in options.items():
+        option = "--" + name.rstrip("_").replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            result.append(option)
+        elif name in REPEATED and isinstance(value, Mapping):
+            result += [f"{option}={key}={text(part)}" for key, part in value.items()]
+        elif name in REPEATED and not isinstance(value, str):
+            result += [f"{option}={text(part)}" for part in value]
+        else:
+            result.append(f"{option}={text(value)}")
+    return result
+
+
+def as_options(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a case given as a dictionary as options. Keys with a dot are settings."""
+    result = {key: value for key, value in case.items() if "." not in key and key != "set"}
+    settings = {key: value for key, value in case.items() if "." in key}
+    given = case.get("set", {})
+    if settings:
+        if not isinstance(given, Mapping):
+            raise TypeError("set must be a dictionary beside keys with a dot")
+        result["set"] = {**settings, **given}
+    elif given:
+        result["set"] = given
+    return result
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return text(value)
+    if isinstance(value, int):
+        return str(value) if abs(value) < 1 << 31 else f"{value}L"
+    return repr(value) if isinstance(value, float) else _quoted(text(value))
+
+
+def write_case(case: Mapping[str, Any], path: Path, number: int) -> dict[str, str]:
+    """Writes a dictionary as a case file, one key a line, and returns the place of each line."""
+    options = as_options(case)
+    settings = [f"{key}={text(value)}" for key, value in dict(options.pop("set", {})).items()]
+    for group in ("plan", "serve"):
+        given = options.pop(group, {})
+        pairs = given.split(",") if isinstance(given, str) else words({"set": given})
+        settings += [f"{group}.{pair.removeprefix('--set=')}" for pair in pairs]
+    lines = ["case = {"] + [f"{key} = {_plain(value)};" for key, value in options.items()]
+    lines.append(f"settings = [{', '.join(map(_quoted, settings))}];")
+    path.write_text("\n".join([*lines, "};", ""]), encoding="utf-8")
+    places = {
+        f"{path}:{line}:": f"case {number}, {name}:"
+        for line, name in enumerate([*options, "settings"], 2)
+    }
+    return {**places, str(path): f"case {number}"}
