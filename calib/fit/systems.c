@@ -15,9 +15,9 @@ static const double LEAST = 1e-3;
 struct planned_row {
 	const struct dataset_row *row;
 	const char *system;
-	enum case_kind kind;
+	unsigned class;
 	bool named;
-	size_t turn; /* number of earlier rows of its system, role and kind */
+	size_t turn; /* number of earlier rows of its system, role and class */
 };
 
 struct leaving {
@@ -61,7 +61,17 @@ static bool is_known(struct leaving *l, const struct dataset_row *row)
 
 static bool is_alike(const struct planned_row *a, const struct planned_row *b)
 {
-	return a->system == b->system && a->row->role == b->row->role && a->kind == b->kind;
+	return a->system == b->system && a->row->role == b->row->role && a->class == b->class;
+}
+
+static unsigned class_of(const struct scenario *scenario)
+{
+	return scenario->style == JOBS_SERVING ? ROW_CLASS_SERVING : scenario_kind(scenario);
+}
+
+static bool has_parts(unsigned class)
+{
+	return class < CASE_KIND_COUNT && case_kind_has_parts(class);
 }
 
 static void add_row(struct leaving *l, const struct dataset_row *row)
@@ -76,7 +86,7 @@ static void add_row(struct leaving *l, const struct dataset_row *row)
 		const struct evidence evidence = dataset_evidence(scratch, row, scenario);
 		struct planned_row added = {.row = row,
 					    .system = system_of(l, evidence.words[EVIDENCE_SYSTEM]),
-					    .kind = scenario_kind(scenario),
+					    .class = class_of(scenario),
 					    .named = l->named};
 		for (size_t i = 0; i < l->rows.count; i++)
 			added.turn += is_alike(&l->rows.items[i], &added);
@@ -93,6 +103,20 @@ static bool has_name(const char *const *names, size_t count, const char *name)
 	return false;
 }
 
+/* Returns true if the rows are left out in turn. Slow rows are not, except those of model servers:
+ * they set no error, and is_chosen bounds their number. */
+static bool is_left_out(struct leaving *l, const struct dataset *dataset)
+{
+	if (!dataset->slow || !l->tests || dataset->row_count == 0)
+		return !dataset->slow;
+	struct arena *scratch = arena_new();
+	const struct case_request request = dataset_request(dataset->rows, l->data_root);
+	const struct scenario *scenario = case_read(scratch, l->diag, &request);
+	bool serves = scenario && class_of(scenario) == ROW_CLASS_SERVING;
+	arena_free(scratch);
+	return serves;
+}
+
 static void add_datasets(struct leaving *l)
 {
 	const struct left_out_tests *tests = l->tests;
@@ -103,7 +127,8 @@ static void add_datasets(struct leaving *l)
 			dataset_read(l->arena, l->diag, l->data_root, names[i], NULL, 0);
 		l->named = tests &&
 			   (tests->count == 0 || has_name(tests->names, tests->count, names[i]));
-		for (size_t k = 0; dataset && !dataset->slow && k < dataset->row_count; k++)
+		bool used = dataset && is_left_out(l, dataset);
+		for (size_t k = 0; used && k < dataset->row_count; k++)
 			add_row(l, &dataset->rows[k]);
 	}
 	for (size_t i = 0; tests && i < tests->count; i++)
@@ -111,7 +136,7 @@ static void add_datasets(struct leaving *l)
 			dataset_read(l->arena, l->diag, l->data_root, tests->names[i], NULL, 0);
 }
 
-/* Returns true for at most ROWS_MAX rows of a system, role and kind, at even distances. */
+/* Returns true for at most ROWS_MAX rows of a system, role and class, at even distances. */
 static bool is_chosen(const struct leaving *l, const struct planned_row *row)
 {
 	size_t count = 1; /* the row itself */
@@ -147,13 +172,14 @@ static void predict_row(struct leaving *l, const struct planned_row *planned, bo
 		*done = (struct left_out_row){
 			.row = row,
 			.system = planned->system,
-			.kind = planned->kind,
+			.class = planned->class,
 			.one_gpu_known = one_gpu_known,
 			.named = planned->named,
 			.measured = row->measured,
 			.predicted = p.value,
-			.error = fit_error_row(row, p.value, parts),
 			.spread_ratio = width / (2 * num_normal_quantile(1 - 0.5 / DRAWS))};
+		if (planned->class != ROW_CLASS_SERVING) /* their draws contain all errors */
+			done->error = fit_error_row(row, p.value, parts);
 		memcpy(done->distances, scenario->distances, sizeof done->distances);
 	}
 	arena_free(scratch);
@@ -166,7 +192,7 @@ static void predict_system(struct leaving *l, const char *system)
 		if (row->system != system || !is_chosen(l, row) ||
 		    (row->row->role == ROLE_TEST && !row->named))
 			continue;
-		bool parts = case_kind_has_parts(row->kind);
+		bool parts = has_parts(row->class);
 		if (!parts || l->tests)
 			predict_row(l, row, false);
 		if (parts && row->row->role == ROLE_FIT)
@@ -209,7 +235,7 @@ static double error_of(const struct left_out_row *row)
 static bool is_used(const struct left_out_row *row, const char *without, enum distance distance)
 {
 	return row->row->role == ROLE_FIT && row->system != without &&
-	       row->one_gpu_known == case_kind_has_parts(row->kind) &&
+	       row->one_gpu_known == has_parts(row->class) && row->class != ROW_CLASS_SERVING &&
 	       row->distances[PART_OWN] == distance;
 }
 
@@ -312,7 +338,7 @@ static double half_width(const struct left_out_row *row, const struct distance_e
 {
 	struct model_error error = {row->spread_ratio, 0};
 	for (size_t m = 0; m < MECHANISM_COUNT; m++) {
-		bool one_gpu = m == MECHANISM_LOCAL && case_kind_has_parts(row->kind);
+		bool one_gpu = m == MECHANISM_LOCAL && has_parts(row->class);
 		enum distance d = row->distances[one_gpu ? PART_ONE_GPU : PART_OWN];
 		struct model_error own = errors->of[m][d].error;
 		own.ratio *= row->error.shares[m];
@@ -334,7 +360,8 @@ static double constant_width(struct arena *arena, const struct left_out *left, c
 	double *errors = ARENA_ARRAY(arena, left->count + 1, double);
 	size_t count = 0;
 	for (size_t i = 0; i < left->count; i++)
-		if (is_judged(&left->rows[i], NULL, ROLE_FIT) && left->rows[i].system != without)
+		if (is_judged(&left->rows[i], NULL, ROLE_FIT) && left->rows[i].system != without &&
+		    left->rows[i].class != ROW_CLASS_SERVING)
 			errors[count++] = fabs(error_of(&left->rows[i]));
 	return count ? num_quantile(errors, count, 0.9) : 0;
 }
@@ -352,13 +379,15 @@ struct widths { /* by row: half-widths */
 
 static struct left_out_summary summarize(struct arena *arena, const struct left_out *left,
 					 const struct widths *widths, const char *system,
-					 enum case_kind kind, enum row_role role)
+					 unsigned class, enum row_role role)
 {
-	struct left_out_summary s = {.system = system, .kind = kind, .role = role};
+	struct left_out_summary s = {.system = system, .class = class, .role = role};
 	double *halves = ARENA_ARRAY(arena, left->count + 1, double);
 	for (size_t i = 0; i < left->count; i++) {
 		const struct left_out_row *row = &left->rows[i];
-		if (!is_judged(row, system, role) || (kind != CASE_KIND_COUNT && row->kind != kind))
+		bool in_all = system || row->class != ROW_CLASS_SERVING;
+		if (!is_judged(row, system, role) ||
+		    (class == ROW_CLASS_ALL ? !in_all : row->class != class))
 			continue;
 		double own = widths->own[i];
 		s.named |= row->named;
@@ -383,7 +412,7 @@ struct left_out_summary *systems_summaries(struct arena *arena, const struct lef
 {
 	const struct widths widths = {ARENA_ARRAY(arena, left->count + 1, double),
 				      ARENA_ARRAY(arena, left->count + 1, double)};
-	struct left_out_summary *list = ARENA_ARRAY(arena, 2 * (left->count + CASE_KIND_COUNT) + 3,
+	struct left_out_summary *list = ARENA_ARRAY(arena, 2 * (left->count + ROW_CLASS_COUNT) + 1,
 						    struct left_out_summary);
 	struct distance_errors errors;
 	*count = 0;
@@ -403,12 +432,12 @@ struct left_out_summary *systems_summaries(struct arena *arena, const struct lef
 			if (i > 0 && system == left->rows[i - 1].system)
 				continue;
 			list[*count] =
-				summarize(arena, left, &widths, system, CASE_KIND_COUNT, roles[r]);
+				summarize(arena, left, &widths, system, ROW_CLASS_ALL, roles[r]);
 			*count += list[*count].count > 0;
 		}
-	for (enum case_kind kind = 0; kind <= CASE_KIND_COUNT; kind++)
+	for (unsigned class = 0; class < ROW_CLASS_COUNT; class ++)
 		for (size_t r = 0; r < 2; r++) {
-			list[*count] = summarize(arena, left, &widths, NULL, kind, roles[r]);
+			list[*count] = summarize(arena, left, &widths, NULL, class, roles[r]);
 			*count += list[*count].count > 0;
 		}
 	return list;

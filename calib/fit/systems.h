@@ -24,12 +24,15 @@
 #include "calib/fit/components.h"
 #include "sim/analysis/dataset.h"
 
+/* Classes of rows: each enum case_kind except for model servers, those, and all. */
+enum { ROW_CLASS_SERVING = CASE_KIND_COUNT, ROW_CLASS_ALL, ROW_CLASS_COUNT };
+
 struct left_out_row {
 	const struct dataset_row *row;
 	const char *system; /* "c4140_v100 v100-sxm2"; equal texts are one pointer */
-	enum case_kind kind;
-	bool one_gpu_known;                       /* the parameters of one GPU stayed */
-	bool named;                               /* in a dataset of struct left_out_tests */
+	unsigned class;     /* not ROW_CLASS_ALL */
+	bool one_gpu_known; /* the parameters of one GPU stayed */
+	bool named;         /* in a dataset of struct left_out_tests */
 	enum distance distances[CASE_PART_COUNT]; /* without the system's rows */
 	double measured, predicted;
 	struct error_row error; /* square and shares (errors.h) */
@@ -70,17 +73,19 @@ void systems_errors(const struct left_out *left, const char *without,
 /* The 90 % intervals of rows without the parameters of their system, beside those of one constant
  * width. */
 struct left_out_summary {
-	const char *system;  /* NULL: all systems */
-	enum case_kind kind; /* CASE_KIND_COUNT: all kinds */
+	const char *system; /* NULL: all systems */
+	unsigned class;
 	enum row_role role;
 	size_t count;
 	bool named; /* as struct left_out_row */
 	double coverage, geomean_abs, median_half_width;
 	double score, constant_score; /* interval score of the logarithm */
 };
-/* Returns the summaries of each system's rows, of each kind's and of all, by role. The model errors
- * behind a system's intervals are estimated without it; so is the constant width, which covers 90 %
- * of the fit rows of all other systems. */
+/* Returns the summaries of each system's rows, of each class's and of all, by role. The model
+ * errors behind a system's intervals are estimated without it; so is the constant width, which
+ * covers 90 % of the fit rows of all other systems without model servers. Rows of model servers set
+ * no model error. Their draws contain that of iterations, and `all` counts none of them, so that it
+ * can be compared with earlier versions. */
 struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
 					   const struct model_error same[MECHANISM_COUNT],
 					   size_t *count);

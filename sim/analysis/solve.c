@@ -457,6 +457,9 @@ static void find_extremes(struct solver *s)
 		if (margin < margin_at(s, solution->worst, VIEW_VALUE))
 			solution->worst = i;
 	}
+	for (size_t i = 0; i < solution->point_count && s->problem->intervals; i++)
+		if (solution->points[i].x == s->problem->now)
+			margin_at(s, i, VIEW_WORSE); /* how certain the present value is */
 	/* without a bound, the deciding grid point gets an interval */
 	if (solution->bound_count == 0 && s->problem->intervals)
 		margin_at(s, solution->met ? solution->worst : solution->best, VIEW_WORSE);

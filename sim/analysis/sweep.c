@@ -187,14 +187,49 @@ static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue
 	say_errors(diag, queue, fault);
 }
 
+/* Returns the fastest point without draws; SIZE_MAX: there is none. */
+static size_t fastest_undrawn(const struct sweep *sweep)
+{
+	size_t best = SIZE_MAX;
+	for (size_t i = 0; i < sweep->point_count; i++) {
+		const struct prediction *p = sweep->points[i];
+		if (p->ok && p->drawn_count == 0 &&
+		    (best == SIZE_MAX ||
+		     p->throughput.value > sweep->points[best]->throughput.value))
+			best = i;
+	}
+	return best;
+}
+
+/* Predicts the first point and the fastest ones again, with draws. A decision is between these
+ * points, and draws of all points of a large sweep would take several times as long. */
+static void draw_some(struct arena *arena, struct diag *diag, const struct sweep_task *task,
+		      size_t draws_count, struct sweep *sweep, struct sweep_fault *fault)
+{
+	struct predict_options options = task->request.input.options;
+	options.draws_count = draws_count;
+	for (size_t i = 0; i < task->request.most_drawn; i++) {
+		bool first = i == 0 && sweep->points[0]->ok;
+		size_t point = first ? 0 : fastest_undrawn(sweep);
+		if (point == SIZE_MAX)
+			return;
+		const struct case_request request = sweep_point_case(arena, task, point);
+		const struct prediction *drawn =
+			predict_case(arena, diag, &request, &options, &fault->broken);
+		if (!drawn)
+			return;
+		struct prediction *bare = ARENA_NEW(arena, struct prediction);
+		*bare = sweep_bare(drawn);
+		sweep->points[point] = bare;
+	}
+}
+
 const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct sweep_request *request, struct sweep_fault *fault)
 {
 	struct sweep *sweep = ARENA_NEW(arena, struct sweep);
-	struct sweep_task task = {*request, request->list ? request->list->point_count : 1};
+	struct sweep_task task = sweep_task_of(request);
 	*fault = (struct sweep_fault){0};
-	for (size_t i = 0; i < request->axis_count; i++)
-		task.point_count *= request->axes[i].count;
 	uint64_t read = HASH_START;
 	const char *const *words = NULL;
 	if (!sweep_axes_check(diag, request->axes, request->axis_count) ||
@@ -215,6 +250,10 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 				    .bad = SIZE_MAX,
 				    .texts = names_new(arena)};
 	run_queue(arena, diag, &queue, read, fault);
+	size_t draws_count = request->input.options.draws_count;
+	if (!diag_count(diag) && !fault->broken &&
+	    task.request.input.options.draws_count < draws_count)
+		draw_some(arena, diag, &task, draws_count, sweep, fault);
 	return diag_count(diag) || fault->broken ? NULL : sweep;
 }
 

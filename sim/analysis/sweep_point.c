@@ -3,6 +3,16 @@
 
 static const char point_key[] = "{\"point\":", prediction_key[] = ",\"prediction\":";
 
+struct sweep_task sweep_task_of(const struct sweep_request *request)
+{
+	struct sweep_task task = {*request, request->list ? request->list->point_count : 1};
+	for (size_t i = 0; i < request->axis_count; i++)
+		task.point_count *= request->axes[i].count;
+	if (request->most_drawn > 0 && task.point_count > request->most_drawn)
+		task.request.input.options.draws_count = 0;
+	return task;
+}
+
 struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,
 				     size_t index)
 {
@@ -27,15 +37,20 @@ void sweep_keep_calls(struct sweep_task *task, const struct scenario *scenario)
 	task->request.input = analysis_with_calls(task->request.input, scenario);
 }
 
-/* Returns a prediction without clients, links and parameters as one line of JSON. */
-static const char *prediction_text(struct arena *arena, const struct prediction *prediction)
+struct prediction sweep_bare(const struct prediction *prediction)
 {
 	struct prediction bare = *prediction;
-	const struct prediction *list = &bare;
 	bare.jobs = NULL;
 	bare.links = NULL;
 	bare.job_count = bare.link_count = 0;
 	bare.resolution = NULL;
+	return bare;
+}
+
+/* Returns a bare prediction as one line of JSON. */
+static const char *prediction_text(struct arena *arena, const struct prediction *prediction)
+{
+	const struct prediction bare = sweep_bare(prediction), *list = &bare;
 	char *text = NULL;
 	size_t size_B = 0;
 	FILE *memory = open_memstream(&text, &size_B);

@@ -13,6 +13,9 @@ struct sweep_task { /* shared by all points */
 	size_t point_count;
 };
 
+/* Returns the task of the request. Its points have no draws if only some of them have any. */
+struct sweep_task sweep_task_of(const struct sweep_request *request);
+
 /* Returns the case of a point. Its settings are in arena. */
 struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,
 				     size_t index);
@@ -28,6 +31,9 @@ struct sweep_result {
 };
 struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 				const struct sweep_task *task, size_t index);
+
+/* Returns the prediction without clients, links and parameters. */
+struct prediction sweep_bare(const struct prediction *prediction);
 
 /* Returns the prediction in the line and its index; NULL if the line is not a point. */
 const struct prediction *sweep_point_read(struct arena *arena, const char *line, size_t size_B,

@@ -144,7 +144,7 @@ static void help_worker(void *ctx, size_t worker)
 
 void sweep_help(struct diag *diag, const struct sweep_request *request)
 {
-	struct sweep_task task = {*request, 1};
+	struct sweep_task task = sweep_task_of(request);
 	struct arena *arena = arena_new();
 	unsigned jobs = request->input.options.jobs ? request->input.options.jobs : 1;
 	if (diag_count(diag) == 0) {

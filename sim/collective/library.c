@@ -185,7 +185,8 @@ static const struct param_row rows[] = {
 		     "assumption: 1, for the systems that NCCL was tuned on"),
 	COST_ASSUMED(struct library_params, start_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "extra time of a collective on each rank: group launch, events",
-		     "assumption: zero"),
+		     "assumption: zero; 0 is exact, because the latencies of the library's model "
+		     "contain the start, and latency_scale has a prior"),
 	COST_UNSEEN(0.1e-6, struct library_params, channel_start_s, QUANTITY_TIME, 0, 1, "0 us",
 		    "extra time of a collective for each active channel",
 		    "assumption: zero; draws go up to 0.2 us (95 %), a tenth of the 1 to 2.7 us "
@@ -340,7 +341,8 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(struct library_params, block_copy_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
 		     "bandwidth at which a thread block copies the last piece of its data inside "
 		     "its GPU's memory; 0 means no copy",
-		     "assumption: the last receive stores the data in place"),
+		     "assumption: the last receive stores the data in place; 0 is exact, because a "
+		     "bandwidth near 0 would stop a collective"),
 	COST_ASSUMED(struct library_params, cpu_reduce_Bps, QUANTITY_RATE, 1e6, 1e13, "4 GB/s",
 		     "bandwidth at which a core adds to a sum on a parameter server's CPU",
 		     "assumption: two reads and a write at 12 GB/s of memory bandwidth per core"),
@@ -421,10 +423,11 @@ static const struct param_row rows[] = {
 		     "part of an SM that each of a collective's thread blocks occupies while it "
 		     "runs; 0 means that copy engines move the bytes",
 		     "NCCL: a block of about 500 threads for each channel, one on an SM"),
-	COST_ASSUMED(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
-		     "part of a GPU that other kernels lose while a collective runs, in addition "
-		     "to the blocks and memory traffic of the collective",
-		     "assumption: zero; fitted where a library takes more"),
+	COST_UNSEEN(
+		0.01, struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
+		"part of a GPU that other kernels lose while a collective runs, in addition "
+		"to the blocks and memory traffic of the collective",
+		"assumption: zero; draws go up to 0.02 (95 %), half of what was fitted to NCCL 1"),
 	PARAM_NUMBER(struct library_params, memory_traffic_ratio, QUANTITY_RATIO, 0, 10, "3",
 		     "bytes of GPU memory that are read or written for each byte sent",
 		     "a ring reads its own and the received value and writes one at the peer"),

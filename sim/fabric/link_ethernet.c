@@ -41,7 +41,9 @@ static const struct param_row rows[] = {
 		     "packet loss without interrupt moderation: probability from the first end to "
 		     "the second if the receiving NIC interrupts for every packet; 0 means the "
 		     "same as with moderation",
-		     "assumption: a host that is fast enough has no further loss"),
+		     "assumption: a host that is fast enough has no further loss; 0 is exact, "
+		     "because it "
+		     "means the loss of the link, which has a prior"),
 	PARAM_BOOL(struct link_params, physical, "true",
 		   "whether the receiver has a physical NIC (false: a virtual switch in one host)",
 		   "assumption: a cable"),

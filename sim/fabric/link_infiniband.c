@@ -22,7 +22,8 @@ static const struct param_row rows[] = {
 		     "assumption: a switch of 0.1 us, an adapter of 0.3 us"),
 	COST_ASSUMED(struct link_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "packet loss: probability that a packet is lost, in either direction",
-		     "InfiniBand's flow control by credits: no packet is dropped"),
+		     "InfiniBand's flow control by credits: 0 is exact, because a sender waits for "
+		     "room"),
 	PARAM_BOOL(struct link_params, sharp, "false",
 		   "whether the switches add the values of collectives (SHARP)",
 		   "NVIDIA: switches of EDR and later add, if its aggregation manager runs"),

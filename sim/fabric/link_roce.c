@@ -24,11 +24,11 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(
 		struct link_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		"packet loss: probability that a packet is lost from the first end to the second",
-		"assumption: pause frames (PFC) prevent full buffers"),
+		"assumption: pause frames (PFC) prevent full buffers, so that 0 is exact"),
 	COST_ASSUMED(struct link_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "reverse packet loss: probability that a packet is lost from the second end "
 		     "to the first",
-		     "assumption: pause frames (PFC) prevent full buffers"),
+		     "assumption: pause frames (PFC) prevent full buffers, so that 0 is exact"),
 };
 
 const struct link_kind link_roce = {

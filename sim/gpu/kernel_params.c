@@ -161,7 +161,7 @@ static const struct param_row efficiency_rows[] = {
 		struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0, 10, "0",
 		"peak efficiency: part of the peak rate that a very large kernel of the "
 		"network reaches; 0 means that kernel times follow from the shapes of the products",
-		"by definition: not fitted"),
+		"by definition: not fitted; 0 is exact, because it chooses another model"),
 	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
 		     "half-efficiency work: work of a kernel that reaches half of the fitted peak; "
 		     "without a fitted peak it has no effect",

@@ -57,7 +57,9 @@ static const struct param_row host_rows[] = {
 	COST_ASSUMED(struct host_params, virtual_disk_Bps, QUANTITY_RATE, 0, 1e14, "0 B/s",
 		     "bandwidth of the disk of each virtual machine, on top of the storage's own "
 		     "limit; 0 means no further limit",
-		     "assumption: a virtual disk is as fast as the storage behind it"),
+		     "assumption: a virtual disk is as fast as the storage behind it; 0 is exact, "
+		     "because "
+		     "it means that there is no limit"),
 	PARAM_NUMBER(struct host_params, peer_root_ratio, QUANTITY_RATIO, 0.001, 1, "1",
 		     "part of PCIe's goodput that a GPU reaches in another GPU's memory if a root "
 		     "complex forwards its requests",

@@ -521,7 +521,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 
 /* ---- quotients ---- */
 
-static struct quotient quotient_apart(struct estimate a, struct estimate b)
+struct quotient quotient_apart(struct estimate a, struct estimate b)
 {
 	double value = a.value / b.value;
 	double below = hypot(log(a.value / a.low), log(b.high / b.value));
@@ -547,6 +547,8 @@ static struct model_error part_error(const struct error_part *a, const struct er
 struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
 {
 	double value = a->throughput.value / b->throughput.value;
+	if ((a->drawn_count == 0) != (b->drawn_count == 0))
+		return (struct quotient){estimate_exact(value), NAN};
 	if (a->drawn_count == 0 || a->seed != b->seed || a->drawn_count != b->drawn_count)
 		return quotient_apart(a->throughput, b->throughput);
 	struct arena *scratch = arena_new();

@@ -51,9 +51,13 @@ struct quotient {
 	double above_one; /* probability that it is above 1 */
 };
 
+/* Returns a / b as if both were independent and log-normal. above_one is NaN for exact numbers. */
+struct quotient quotient_apart(struct estimate a, struct estimate b);
+
 /* Returns the throughput of a divided by that of b. The interval comes from the quotients of
  * corresponding draws, because both cases draw their common parameters alike (unknowns.h). Draws
  * in which b failed are left out. The model error of the same program on one GPU cancels, as far as
  * its shares of both times are equal; other model errors are added. If the draws do not correspond
- * (other number or seed), the two intervals are combined as if they were independent. */
+ * (other number or seed), the two intervals are combined as if they were independent. If only one
+ * case has draws, the quotient has no interval, because that of the other case is unknown. */
 struct quotient draws_quotient(const struct prediction *a, const struct prediction *b);

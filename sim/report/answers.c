@@ -75,6 +75,27 @@ enum { DECISION_COUNT = sizeof((int[]){DECISION}) / sizeof(int) };
 	&(list)[(first)->drawn_count ? 0 : DECISION_COUNT],                                        \
 		sizeof list / sizeof list[0] - ((first)->drawn_count ? 0 : DECISION_COUNT)
 
+/* Says how many draws are behind the intervals of the lines; NULL: there are no intervals. */
+static const char *draws_words(struct arena *arena, const struct answer_lines *lines)
+{
+	size_t most = 0, drawn = 0, working = 0;
+	for (size_t i = 0; i < lines->count; i++) {
+		const struct prediction *p = lines->predictions[i];
+		working += p->ok;
+		drawn += p->ok && p->draws_count > 0;
+		most = p->draws_count > most ? p->draws_count : most;
+	}
+	const char *some = drawn == working
+				   ? ""
+				   : arena_printf(arena,
+						  "; only the first and the fastest of %zu rows "
+						  "have them, because draws of all rows would take "
+						  "long (--draws %zu)",
+						  working, most);
+	return most ? arena_printf(arena, "intervals: 90 %%, from %zu draws of a row%s", most, some)
+		    : NULL;
+}
+
 static struct result_table *tabulate(struct arena *arena, const enum answer *answers,
 				     size_t answer_count, const char *name, const char *title,
 				     struct answer_lines lines)
@@ -102,6 +123,7 @@ static struct result_table *tabulate(struct arena *arena, const enum answer *ans
 		}
 	struct result_table *table = result_table_new(arena, name, title, columns, count);
 	table->setup = predictions_setup(arena, lines.predictions, lines.count);
+	table->draws = draws_words(arena, &lines);
 	table->without_effect = predictions_without_effect(arena, lines.predictions, lines.count);
 	for (size_t i = 0; i < lines.count; i++) {
 		struct result_cell *cells = result_table_row(arena, table);
@@ -130,11 +152,11 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
 {
 	static const enum answer columns[] = {
-		ANSWER_GPUS,      ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH, ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_STEP,
-		ANSWER_TIME,      ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
-		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_CHOICE_OF_JOB,
-		SERVING_ANSWERS,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
+		ANSWER_GPUS,          ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH,     ANSWER_SPEEDUP,    ANSWER_FASTER,     ANSWER_EFFICIENCY,
+		ANSWER_STEP,          ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_STRAGGLER,     ANSWER_INPUT,      ANSWER_TRAINING,   ANSWER_ELAPSED,
+		ANSWER_CHOICE_OF_JOB, SERVING_ANSWERS,   ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "scaling",
 			arena_printf(arena, "Scaling of %s", scaling->name),
 			(struct answer_lines){.predictions = scaling->predictions,

@@ -6,6 +6,9 @@
 
 /* Returns this title with the caption of the current part. */
 struct chart_text report_text(const struct report *report, const char *title);
+/* Returns for example ", faster with a probability of 93 %"; "" if above_one is NaN. */
+const char *chance_words(struct arena *arena, double above_one);
+
 /* Returns the input for an analysis of the case with this number of draws. */
 struct analysis_input report_input(const struct report *report, const struct case_request *request,
 				   size_t draws);

@@ -22,8 +22,7 @@ struct report *report_begin(struct arena *arena, const struct report_request *re
 	return report;
 }
 
-/* Returns for example ", faster with a probability of 93 %"; "" without intervals. */
-static const char *chance_words(struct arena *arena, double above_one)
+const char *chance_words(struct arena *arena, double above_one)
 {
 	const double certain = 0.995; /* 24 draws do not resolve more */
 	if (!isfinite(above_one))

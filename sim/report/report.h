@@ -18,6 +18,7 @@ struct report_request {
 	struct predict_options options; /* options for every case */
 	struct watch watch;
 	const char *data_root;
+	size_t most_drawn; /* of the points of a sweep (struct sweep_request) */
 };
 
 struct report *report_begin(struct arena *arena, const struct report_request *request);

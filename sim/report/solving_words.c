@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer of `solve` in sentences, as a table and as a chart. */
+#include "sim/predict/draws.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/answers.h"
 
@@ -187,6 +188,17 @@ static const char *holes_text(struct arena *arena, const struct solving *s)
 			    answer_text(arena, s, first->answer.y), value_text(arena, s, first->x));
 }
 
+/* Returns for example ", so that it meets the target with a probability of 12 %"; "" without an
+ * interval. */
+static const char *chance_to_meet(struct arena *arena, const struct solving *s, struct estimate y)
+{
+	double above = quotient_apart(y, estimate_exact(s->target.value)).above_one;
+	if (!isfinite(above))
+		return "";
+	return arena_printf(arena, ", so that it meets the target with a probability of %.0f %%",
+			    100 * (s->target.at_least ? above : 1 - above));
+}
+
 /* Describes the search. */
 static const char *search_text(struct arena *arena, const struct solving *s)
 {
@@ -199,9 +211,10 @@ static const char *search_text(struct arena *arena, const struct solving *s)
 				   value_text(arena, s, s->least), value_text(arena, s, s->most));
 	for (size_t i = 0; i < solution->point_count && !*now; i++)
 		if (solution->points[i].x == s->param->value)
-			now = arena_printf(arena, "The case has %s, which gives %s. ",
+			now = arena_printf(arena, "The case has %s, which gives %s%s. ",
 					   value_text(arena, s, s->param->value),
-					   answer_text(arena, s, solution->points[i].answer.y));
+					   answer_text(arena, s, solution->points[i].answer.y),
+					   chance_to_meet(arena, s, solution->points[i].answer.y));
 	if (solution->refused)
 		refused = arena_printf(arena, " Not searched: %s to %s (%s).",
 				       value_text(arena, s, solution->refused_low),

@@ -81,6 +81,17 @@ static void answer(struct report *report, const struct swept *s)
 	else if (low < count)
 		range = arena_printf(s->arena, ", the %s is %s everywhere", s->row->spoken,
 				     number_words(s, low));
+	size_t best = 0;
+	for (size_t i = 0; i < count; i++)
+		if (throughput_quotient(s->sweep->points[i], s->sweep->points[best])
+			    .estimate.value > 1)
+			best = i;
+	const char *chance = chance_words(
+		s->arena,
+		throughput_quotient(s->sweep->points[best], s->sweep->points[0]).above_one);
+	if (*chance)
+		range = arena_printf(s->arena, "%s; compared with the first point, %s is%s", range,
+				     place(s, best), chance + 1);
 	report_answer(report, false, "Over %s%s.%s", axes_words(s), range,
 		      failed ? arena_printf(s->arena, " %zu of %zu points fail (%s: %s).", failed,
 					    count, place(s, why), s->sweep->points[why]->reason)
@@ -96,7 +107,8 @@ bool report_sweep(struct report *report, const struct case_request *request,
 	size_t draws = report->request->options.draws_count;
 	const struct sweep_request grid = {.input = report_input(report, request, draws),
 					   .axes = axes,
-					   .axis_count = axis_count};
+					   .axis_count = axis_count,
+					   .most_drawn = report->request->most_drawn};
 	struct sweep_fault fault;
 	const struct sweep *sweep = sweep_run(arena, report->diag, &grid, &fault);
 	report_break(report, fault.broken);

@@ -309,6 +309,7 @@ struct result_table {
 	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
 	const char *setup; /* what the predictions are about (setups_text); NULL: nothing */
+	const char *draws; /* how many draws are behind the intervals; NULL: there are none */
 	/* axes or settings with which no number of the table changes; NULL: none, or not known */
 	const char *without_effect;
 };

@@ -114,6 +114,8 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 	const char *head = table->title;
 	if (table->setup)
 		head = arena_printf(scratch, "%s\nsetup: %s", head, table->setup);
+	if (table->draws)
+		head = arena_printf(scratch, "%s\n%s", head, table->draws);
 	for (const char *line = head, *end; line; line = end ? end + 1 : NULL) {
 		end = strchr(line, '\n');
 		int length = (int)(end ? end - line : (ptrdiff_t)strlen(line));
@@ -260,6 +262,7 @@ static void write_json(FILE *out, const struct result_table *table)
 	jw_text(&json, "name", table->name);
 	jw_text(&json, "title", table->title);
 	jw_text(&json, "setup", table->setup);
+	jw_text(&json, "draws", table->draws);
 	jw_open(&json, "columns", '[');
 	for (size_t k = 0; k < table->column_count; k++) {
 		const struct result_column *column = &table->columns[k];

@@ -102,18 +102,21 @@ static const struct param_row serve_rows[] = {
 	PARAM_CHOICE(struct serve_params, kv, type_names, "auto",
 		     "number type of keys and values in the KV cache; auto means that of "
 		     "activations, which is vLLM's kv_cache_dtype=auto"),
-	COST_SOURCED(struct serve_params, request_host_s, QUANTITY_TIME, 0, 10, "0 s",
-		     "host time of a request outside of the scheduler: HTTP, tokeniser, messages "
-		     "between processes; it delays the first token",
-		     "only files of models/engines state it"),
-	COST_SOURCED(struct serve_params, request_serial_s, QUANTITY_TIME, 0, 10, "0 s",
-		     "further host time of a request in a process that takes one request after "
-		     "the other",
-		     "only files of models/engines state it"),
-	COST_SOURCED(struct serve_params, sequence_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
-		     "host time of an iteration for each request that gets a token: scheduler, "
-		     "detokeniser, streaming",
-		     "only files of models/engines state it"),
+	COST_UNSEEN(2.5e-3, struct serve_params, request_host_s, QUANTITY_TIME, 0, 10, "0 s",
+		    "host time of a request outside of the scheduler: HTTP, tokeniser, messages "
+		    "between processes; it delays the first token",
+		    "assumption: zero unless a file of models/engines states it; draws go up to "
+		    "5 ms (95 %), half of what is assumed for servers in Python"),
+	COST_UNSEEN(0.5e-3, struct serve_params, request_serial_s, QUANTITY_TIME, 0, 10, "0 s",
+		    "further host time of a request in a process that takes one request after "
+		    "the other",
+		    "assumption: zero unless a file of models/engines states it; draws go up to "
+		    "1 ms (95 %), half of what is assumed for servers in Python"),
+	COST_UNSEEN(5e-6, struct serve_params, sequence_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
+		    "host time of an iteration for each request that gets a token: scheduler, "
+		    "detokeniser, streaming",
+		    "assumption: zero unless a file of models/engines states it; draws go up to "
+		    "10 us (95 %), as for vLLM"),
 	PARAM_NUMBER(struct serve_params, memory_ratio, QUANTITY_RATIO, 0.01, 1, "0.9",
 		     "share of the GPU's memory that weights, activations and KV cache may use",
 		     "vLLM's gpu_memory_utilization is 0.9"),

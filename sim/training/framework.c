@@ -18,6 +18,10 @@ static const char *const layout_names[] = {"nhwc", "nchw", NULL};
 static const char *const fusion_names[] = {"none",      "norm",    "layer", "all",
 					   "inference", "session", NULL};
 
+#define CALLS_STATED                                                                               \
+	"only stacks of eager PyTorch state the calls of each library; elsewhere 0 is exact, "     \
+	"because stack.calls_per_library_op contains the calls"
+
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
 		    "framework whose executor issues the ops"),
@@ -41,7 +45,7 @@ static const struct param_row stack_rows[] = {
 		"host work of a step for each variable, before its first operator, at the "
 		"reference clock",
 		"only TensorFlow's sessions read variables by nodes of their own; its stacks state "
-		"what was fitted"),
+		"what was fitted; elsewhere 0 is exact, because there are no such nodes"),
 	PARAM_BOOL(struct stack_params, forward_only, "false",
 		   "whether a step is only a forward pass, as in an evaluation loop: there is no "
 		   "dropout, and batch norm uses its moving averages",
@@ -54,14 +58,14 @@ static const struct param_row stack_rows[] = {
 		struct stack_params, handle_calls_count, QUANTITY_COUNT, 0, 10, "0",
 		"number of cuBLAS calls each time that an op asks for its handle; what exceeds "
 		"stack.calls_per_library_op is a part of stack.dispatch",
-		"only stacks of eager PyTorch state the calls of each library"),
+		CALLS_STATED),
 	COST_SOURCED(struct stack_params, epilogue_calls_count, QUANTITY_COUNT, 0, 40, "0",
 		     "number of cuBLASLt calls besides its launch for a product that also adds a "
 		     "bias (descriptors, layouts, preference, heuristic)",
-		     "only stacks of eager PyTorch state the calls of each library"),
+		     CALLS_STATED),
 	COST_SOURCED(struct stack_params, cudnn_calls_count, QUANTITY_COUNT, 0, 40, "0",
 		     "number of cuDNN calls besides its launch for a convolution or a norm",
-		     "only stacks of eager PyTorch state the calls of each library"),
+		     CALLS_STATED),
 	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
 		     "calls for each kernel, its launch included",
 		     "by definition: only the launch"),
@@ -217,12 +221,14 @@ static const struct param_row stack_rows[] = {
 	COST_ASSUMED(struct stack_params, engine_wait_s, QUANTITY_TIME, 0, 1e-2, "0 us",
 		     "time that a GPU loses because an engine waits for the stream behind forward, "
 		     "backward and each kernel of the optimiser before it issues on",
-		     "frameworks issue ahead of the GPU; MXNet's engine waits unless "
+		     "frameworks issue ahead of the GPU, so that 0 is exact; MXNet's engine waits "
+		     "unless "
 		     "MXNET_ASYNC_GPU_ENGINE is set"),
 	COST_ASSUMED(struct stack_params, expert_call_s, QUANTITY_TIME, 0, 1e-2, "0 us",
 		     "host work of a product or conversion of each further expert of a GPU, if the "
 		     "library launches them one by one; 0 means that one kernel has all experts",
-		     "engines have one kernel for all experts; the stacks of Transformer Engine, "
+		     "engines have one kernel for all experts, so that 0 is exact; the stacks of "
+		     "Transformer Engine, "
 		     "whose GroupedLinear loops over experts, state an assumption"),
 	PARAM_BOOL(struct stack_params, experts_wait, "false",
 		   "whether the host waits in each forward pass of experts until it knows how many "

@@ -52,10 +52,12 @@ static const struct param_row input_rows[] = {
 		   "whether decoding, copying and computing are ops of one framework call, so that "
 		   "they begin and end together on all GPUs of a process",
 		   "input pipelines run in the background: tf.data, PyTorch's workers, DALI"),
-	COST_ASSUMED(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "work of one thread for each image of the process before each framework call "
-		     "(with lockstep), at 2.4 GHz",
-		     "assumption: the size of a step's graph does not depend on the batch"),
+	COST_ASSUMED(
+		struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
+		"work of one thread for each image of the process before each framework call "
+		"(with lockstep), at 2.4 GHz",
+		"assumption: the size of a step's graph does not depend on the batch; 0 is exact, "
+		"because there is no call for an image"),
 };
 const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);
 

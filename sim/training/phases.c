@@ -14,10 +14,14 @@ static const struct param_row phases_rows[] = {
 	COST_ASSUMED(struct phases_params, graph_op_s, QUANTITY_TIME, 0, 10, "0 ms",
 		     "work of building, placing and initialising an op of the step, one core at "
 		     "2.4 GHz",
-		     "assumption: a framework without a graph issues its ops directly"),
-	COST_ASSUMED(struct phases_params, autotune_ratio, QUANTITY_RATIO, 0, 1000, "0",
-		     "kernel time of the trials that choose algorithms, in kernel times of a step",
-		     "PyTorch: torch.backends.cudnn.benchmark is off by default"),
+		     "assumption: a framework without a graph issues its ops directly; 0 is exact, "
+		     "because "
+		     "nothing is built"),
+	COST_ASSUMED(
+		struct phases_params, autotune_ratio, QUANTITY_RATIO, 0, 1000, "0",
+		"kernel time of the trials that choose algorithms, in kernel times of a step",
+		"PyTorch: torch.backends.cudnn.benchmark is off by default; 0 is exact, because "
+		"nothing is tried"),
 	PARAM_WHOLE(struct phases_params, shuffle_count, 0, 1e9, "0",
 		    "encoded images that a process reads before it makes its first batch",
 		    "PyTorch: the sampler shuffles indices, not images"),

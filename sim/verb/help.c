@@ -22,12 +22,13 @@ void usage_print(FILE *out)
 		"the last one counts; --set and --vary add up.\n");
 }
 
-/* Returns, for example, " (default 24, with --vary 0)", or "" without a default. */
+/* Returns, for example, " (default 24, with --vary 8)", or "" without a default. */
 static const char *default_text(struct arena *arena, const struct verb *verb,
 				const struct option *option)
 {
 	const char *initial = option_initial(arena, verb, option);
-	bool swept = option->swept && option_find(verb, "vary");
+	bool swept = option->swept && option_find(verb, "vary") && initial &&
+		     strcmp(initial, option->swept) != 0;
 	if (!initial)
 		return "";
 	return arena_printf(arena, " (default %s%s%s)", initial, swept ? ", with --vary " : "",

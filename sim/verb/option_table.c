@@ -108,7 +108,7 @@ static const struct option options[] = {
 	{OPTION_COUNT, .name = "seed", .value = "N", FIELD(seed), .most = UINT64_MAX / 2,
 	 .initial = "1", .help = "seed of all random numbers; the same seed gives the same output"},
 	{OPTION_COUNT, .name = "draws", .value = "N", FIELD(draws), .most = 100000, .initial = "24",
-	 .swept = "0",
+	 .swept = "8",
 	 .help = "number of parameter draws behind each interval; 0 turns intervals off; the file "
 		 "of a dataset can state a smaller default"},
 	{OPTION_COUNT, .name = "jobs", .value = "N", FIELD(jobs), .most = 1024,

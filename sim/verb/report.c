@@ -147,11 +147,13 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = {0}; /* of the case that is predicted */
-	const struct report_request request = {.title = command->title,
-					       .caption = command_caption_of(command),
-					       .options = command_predict(command),
-					       .watch = {progress_tell, &progress},
-					       .data_root = command->data_root};
+	const struct report_request request = {
+		.title = command->title,
+		.caption = command_caption_of(command),
+		.options = command_predict(command),
+		.watch = {progress_tell, &progress},
+		.data_root = command->data_root,
+		.most_drawn = command_gave(command, "draws") ? 0 : SWEEP_DRAWN};
 	struct report *report = report_begin(command->arena, &request);
 	int code = fill(report, command, &progress);
 	if (code != EXIT_DONE)

@@ -62,6 +62,8 @@ static int run(const struct command *command)
 	struct sweep_request request = {.input = command_input(command, NULL),
 					.axes = axes,
 					.axis_count = command->vary.count,
+					.most_drawn =
+						command_gave(command, "draws") ? 0 : SWEEP_DRAWN,
 					.journal = command_journal(command)};
 	if (!find_ranks(command->arena, &request.ranks))
 		return EXIT_USAGE;
@@ -84,8 +86,8 @@ static int run(const struct command *command)
 const struct verb verb_sweep = {
 	.name = "sweep",
 	.words = "CASE",
-	.help = "predicts a case over a grid of parameter values (with intervals only after "
-		"--draws)",
+	.help = "predicts a case over a grid of parameter values; of more than 16 points, "
+		"only the first and the fastest ones have intervals, unless --draws is given",
 	.examples = "  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot "
 		    "curve.svg\n"
 		    "  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log100' \\\n"

@@ -117,12 +117,13 @@ static int leave_out(const struct command *command)
 		{.name = "median_half_width", .quantity = QUANTITY_RATIO},
 		{.name = "score", .quantity = QUANTITY_RATIO},
 		{.name = "constant_width_score", .quantity = QUANTITY_RATIO}};
-	static const char *const kinds[] = {[CASE_LOCAL] = "all systems: one GPU",
-					    [CASE_FORWARDED] = "all systems: forwarded",
-					    [CASE_TRAINING] =
-						    "all systems: training on several GPUs",
-					    [CASE_COLLECTIVE] = "all systems: collectives",
-					    [CASE_KIND_COUNT] = "all systems"};
+	static const char *const classes[] = {
+		[CASE_LOCAL] = "all systems: one GPU",
+		[CASE_FORWARDED] = "all systems: forwarded",
+		[CASE_TRAINING] = "all systems: training on several GPUs",
+		[CASE_COLLECTIVE] = "all systems: collectives",
+		[ROW_CLASS_SERVING] = "all systems: model servers",
+		[ROW_CLASS_ALL] = "all systems without model servers"};
 	struct arena *arena = command->arena;
 	struct diag *diag = diag_new(arena);
 	const char *broken = NULL;
@@ -146,7 +147,7 @@ static int leave_out(const struct command *command)
 		const double numbers[] = {(double)s->count,     s->coverage, s->geomean_abs,
 					  s->median_half_width, s->score,    s->constant_score};
 		struct result_cell *cells = result_table_row(arena, table);
-		cells[0].text = s->system ? s->system : kinds[s->kind];
+		cells[0].text = s->system ? s->system : classes[s->class];
 		cells[1].text = row_role_name(s->role);
 		for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
 			cells[2 + k].number = rounded(numbers[k]);

@@ -77,7 +77,7 @@ echo 'old content' >disk/old.html
 "$FARWIRE" report case.cfg -q --draws 0 -o disk/old.html 2>said
 [ $? = 1 ] && grep -q "cannot write 'disk/old.html': No space left" said || echo "report: $(cat said)"
 [ "$(cat disk/old.html)" = 'old content' ] && [ "$(ls -A disk)" = old.html ] || echo "files remain: $(ls -A disk)"
-"$FARWIRE" sweep case.cfg -q --vary 'link.vswitch.latency=1 us:1 ms:log400' -o disk/x.csv 2>said
+"$FARWIRE" sweep case.cfg -q --draws 0 --vary 'link.vswitch.latency=1 us:1 ms:log400' -o disk/x.csv 2>said
 [ $? = 1 ] && grep -q 'disk/x.csv.journal: the file cannot be written: No space left' said || echo "sweep: $(cat said)"
 [ ! -e disk/x.csv ] || echo 'an incomplete sweep has a result'
 END
@@ -117,7 +117,7 @@ expect 2 'is a directory \(give a file\)' run include.cfg
 echo 'dataset = { name = "x"; title = "t"; source = "s"; table = "folder"; value = "v"; label = ["v"]; };' >set.cfg
 expect 2 'folder: the file cannot be read: Is a directory' validate set.cfg
 mkdir x.csv.journal
-farwire sweep case.cfg -q --vary case.batch=8,16 -o x.csv
+farwire sweep case.cfg -q --draws 0 --vary case.batch=8,16 -o x.csv
 [ "$code" -gt 0 ] && [ ! -e x.csv ] && grep -q 'x\.csv\.journal' "$scratch.err" ||
 	complain "with a folder instead of a journal the sweep ended with $code, $(cat "$scratch.err")"
 verdict faults.folders_instead_of_files_are_refused

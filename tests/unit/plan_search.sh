@@ -83,5 +83,18 @@ verdict 'plan_search.impossible_plans_are_refused_and_large_ones_are_verdicts'
 expect 0 '' scale --topology dgx-h100 --gpus 4,8 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
 	--draws 0 -q --plan tp=4
 expect 0 '' sweep --topology dgx-h100 --gpus 8 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
-	-q --plan global_batch=8 --vary plan.tp=1,2,4,8
+	-q --draws 0 --plan global_batch=8 --vary plan.tp=1,2,4,8
 verdict 'plan_search.scale_and_sweep_take_plans'
+
+# Without --draws, the best plans have 8 draws each, also with --vary. One tensor group of two GPUs has another time than
+# two ranks, so the second plan is slower with a chance of at most one half.
+expect 0 '' plan --topology dgx-h100 --gpus 2 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q --best 2 \
+	--plan global_batch=4,pp=1,micro_batch=1,recompute=none,sharding=none,cp=1 --vary plan.tp=1,2
+shows '^intervals: 90 %, from 8 draws of a row$'
+shows 'chance to be faster'
+expect 0 '' plan --topology dgx-h100 --gpus 2 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q --best 2 \
+	--plan global_batch=4,pp=1,micro_batch=1,recompute=none,sharding=none,cp=1 --vary plan.tp=1,2 --format csv
+sed 's/"[^"]*"/plan/' "$scratch.out" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+NR == 3 && ($at["faster"] == "" || $at["faster"] > 0.5 || !($at["to_first_low"] < $at["to_first"])) { bad = 1 }
+END { exit bad || NR != 3 }' || complain "the second plan: $(cat "$scratch.out")"
+verdict 'plan_search.best_plans_have_intervals_and_a_chance_by_default'

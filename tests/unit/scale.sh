@@ -90,6 +90,15 @@ plotted two.pdf scale
 grep -qa '/Count 2' two.pdf || complain 'the PDF lacks the page of the parts of the steps'
 verdict 'scale.threads_do_not_change_numbers_and_charts'
 
+# Four GPUs are more than twice as fast as one, and the error of the common kernels cancels. So all draws are faster.
+expect 0 '' scale job.cfg -q --gpus 1,4 --draws 4 --format csv
+[ "$(column faster | tr '\n' ' ')" = ' 1 ' ] || complain "the chances to be faster are: $(column faster)"
+expect 0 '' scale job.cfg -q --gpus 1,4 --draws 4
+shows '^intervals: 90 %, from 4 draws of a row$'
+job scale --gpus 1,4
+! grep -q 'chance to be faster\|^intervals' "$scratch.out" || complain '--draws 0 gives a chance'
+verdict 'scale.says_how_probably_more_gpus_are_faster'
+
 job sweep --format csv --vary case.batch=16,64
 head -n 1 "$scratch.out" | grep -q 'speedup.*efficiency.*exposed_s' || complain "columns: $(head -n 1 "$scratch.out")"
 head -n 1 "$scratch.out" | grep -q ',ratio' && complain 'a job has no ratio to a local GPU'

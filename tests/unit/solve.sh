@@ -79,6 +79,19 @@ expect 2 'case.fraction: 1.01 is out of range \(.* to 1\)' solve quarter-gpu -q 
 expect 2 'case.batch: 8.5 is not a whole number' solve case.cfg -q --draws 0 --target 'ratio>=0.3' --for case.batch --between 8.5:16
 verdict 'solve.targets_met_everywhere_nowhere_or_in_parts_are_reported'
 
+# At its own value the case meets a target that equals its prediction with a probability of one half, and one that is the
+# upper end of the 90 % interval with 5 %.
+expect 0 '' solve case.cfg -q --draws 4 --target 'ratio>=0.1' --for link.vswitch.latency --between 1us:9us
+value=$(sed -nE 's/.*which gives ([0-9.]+) \(([0-9.]+) to ([0-9.]+)\).*/\1/p' "$scratch.out")
+high=$(sed -nE 's/.*which gives ([0-9.]+) \(([0-9.]+) to ([0-9.]+)\).*/\3/p' "$scratch.out")
+for pair in "$value 50" "$high 5"; do
+	expect 0 '' solve case.cfg -q --draws 4 --target "ratio>=${pair% *}" --for link.vswitch.latency --between 1us:9us
+	shows "so that it meets the target with a probability of ${pair#* } %"
+done
+expect 0 '' solve case.cfg -q --draws 0 --target "ratio>=$value" --for link.vswitch.latency --between 1us:9us
+! grep -q 'with a probability' "$scratch.out" || complain '--draws 0 gives a probability'
+verdict 'solve.says_how_probably_the_present_value_meets_the_target'
+
 # no case is computed for a result that the case cannot have
 expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
 expect 0 '' solve ddl-host -q --draws 0 --target 'training_time<=3000 s' --for case.epochs

@@ -28,26 +28,26 @@ numbers_are() {
 	END { exit wrong || NR != count }' || complain "$name is not $*: $(cat "$scratch.out")"
 }
 
-expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.latency=5 us, 0.1 ms,0 s'
+expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary 'link.vswitch.latency=5 us, 0.1 ms,0 s'
 numbers_are link.vswitch.latency 5e-6 1e-4 0
-expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.latency=0 us:100 us:lin5'
+expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary 'link.vswitch.latency=0 us:100 us:lin5'
 numbers_are link.vswitch.latency 0 25e-6 50e-6 75e-6 100e-6
-expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.bandwidth=80 Mbit/s:8 Gbit/s:log3'
+expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary 'link.vswitch.bandwidth=80 Mbit/s:8 Gbit/s:log3'
 numbers_are link.vswitch.bandwidth 1e7 1e8 1e9
-expect 0 '' sweep case.cfg -q --format csv --vary case.batch=1:16:log5
+expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary case.batch=1:16:log5
 numbers_are case.batch 1 2 4 8 16
 verdict 'sweep.lists_and_ranges_give_their_points'
 
-expect 0 '' sweep case.cfg -q --vary case.fraction=1 --vary 'link.vswitch.latency=5 us' --vary 'link.vswitch.loss=0,1e-3'
+expect 0 '' sweep case.cfg -q --draws 0 --vary case.fraction=1 --vary 'link.vswitch.latency=5 us' --vary 'link.vswitch.loss=0,1e-3'
 shows '^Sweep of resnet50 on t320-same-esxi, batch 8 over GPU fraction, one-way latency of vswitch and packet loss of vswitch$'
-expect 0 '' sweep case.cfg -q --vary case.batch=8,16 # the name of the case has the batch size
+expect 0 '' sweep case.cfg -q --draws 0 --vary case.batch=8,16 # the name of the case has the batch size
 shows '^Sweep over batch size$'
-expect 0 '' report case.cfg -q --vary case.batch=8,16
+expect 0 '' report case.cfg -q --draws 0 --vary case.batch=8,16
 shows '<h1>How does the prediction depend on batch size\?</h1>'
 verdict 'sweep.titles_name_what_is_swept'
 
 # The last axis changes fastest.
-expect 0 '' sweep case.cfg -q --format csv --vary case.batch=8,16 --vary 'link.vswitch.latency=10 us,20 us,30 us'
+expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary case.batch=8,16 --vary 'link.vswitch.latency=10 us,20 us,30 us'
 numbers_are case.batch 8 8 8 16 16 16
 numbers_are link.vswitch.latency 1e-5 2e-5 3e-5 1e-5 2e-5 3e-5
 column samples_per_s >sweep.txt
@@ -74,18 +74,18 @@ for format in csv json jsonl table; do
 done
 verdict 'sweep.threads_do_not_change_the_output'
 
-expect 0 '' sweep case.cfg -q --format csv --vary case.runtime=synchronous,asynchronous
+expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary case.runtime=synchronous,asynchronous
 column case.runtime >words.txt
 printf 'synchronous\nasynchronous\n' | cmp -s - words.txt || complain "the values are: $(cat words.txt)"
 # The runtime that waits for each call is slower.
 column samples_per_s | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
 	complain "an asynchronous runtime is no faster: $(cat "$scratch.out")"
-expect 0 '' sweep case.cfg -q --vary runtime.pipelined=true,false --format json
+expect 0 '' sweep case.cfg -q --draws 0 --vary runtime.pipelined=true,false --format json
 shows '"runtime.pipelined": "true"'
 shows '"runtime.pipelined": "false"'
 expect 2 "^--vary: there is no runtime 'synchronos' \(did you mean 'synchronous'" \
-	sweep case.cfg -q --vary case.runtime=asynchronous,synchronos -o none.csv
-expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q --vary case.batch=8,0 -o none.csv
+	sweep case.cfg -q --draws 0 --vary case.runtime=asynchronous,synchronos -o none.csv
+expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q --draws 0 --vary case.batch=8,0 -o none.csv
 [ ! -e none.csv ] || complain 'a sweep with an invalid point wrote a file'
 verdict 'sweep.words_can_be_values'
 
@@ -94,7 +94,7 @@ verdict 'sweep.words_can_be_values'
 map() {
 	file=$1
 	shift
-	expect 0 '' sweep case.cfg -q "$@" --plot "$file"
+	expect 0 '' sweep case.cfg -q --draws 0 "$@" --plot "$file"
 }
 map rising.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' \
 	--vary 'link.vswitch.bandwidth=0.1 Gbit/s,1 Gbit/s,10 Gbit/s,100 Gbit/s' --vary case.batch=8,16,512
@@ -106,7 +106,7 @@ cmp -s rising.svg mixed.svg || complain 'the order of values and axes changes th
 ! cmp -s rising.svg turned.svg || complain 'exchanging the axes of numbers does not change the map'
 map curves.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.batch=8,16
 map words.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.runtime=synchronous,asynchronous
-expect 0 '' sweep ddl-host -q --vary case.gpus=1,2 --plot named.svg
+expect 0 '' sweep ddl-host -q --draws 0 --vary case.gpus=1,2 --plot named.svg
 grep -q 'farwire [0-9.]*, ddl-host, seed 1' named.svg || complain 'the plot does not name its case'
 verdict 'sweep.map_does_not_depend_on_the_order_of_axes'
 
@@ -116,23 +116,23 @@ axis4='case.copies=1,2,3,4'
 for case in serve-resnet50-t4 'dgx1-scaling:case.gpus=1,2,4,8'; do
 	first='serve.rate=100,200,300,400'
 	[ "$case" = "${case#*:}" ] || { first=${case#*:} axis4='case.batch=8,16,32,64'; }
-	expect 0 '' sweep "${case%%:*}" -q --vary "$first" --vary "$axis4" --plot any.svg
+	expect 0 '' sweep "${case%%:*}" -q --draws 0 --vary "$first" --vary "$axis4" --plot any.svg
 	[ "$(grep -c '#440[0-9a-f]*\|#fd[0-9a-f]*' any.svg)" -ge 2 ] && ! grep -q '<circle' any.svg || complain "$case: no map"
 	axis4='case.copies=1,2,3,4'
 done
-expect 0 '' sweep serve-resnet50-t4 -q --vary serve.rate=100,200,300,400 --vary case.copies=1,2,3,4 \
+expect 0 '' sweep serve-resnet50-t4 -q --draws 0 --vary serve.rate=100,200,300,400 --vary case.copies=1,2,3,4 \
 	--target 'latency_p99<=8.6 ms' --plot limit.svg
 grep -q '>latency p99 &lt;= 8.6 ms<' limit.svg || complain 'the map has no line at its target'
-expect 0 '' sweep serve-resnet50-t4 -q --vary serve.rate=100,200,300,400 --vary case.copies=1,2,3,4 \
+expect 0 '' sweep serve-resnet50-t4 -q --draws 0 --vary serve.rate=100,200,300,400 --vary case.copies=1,2,3,4 \
 	--target 'latency_p99<=20 ms' --plot limit.svg
 grep -q '>latency p99 &lt;= 20 ms: no such line, all values are lower<' limit.svg ||
 	complain 'the map does not say that no value reaches the line'
-expect 0 '' sweep serve-resnet50-t4 -q --vary serve.rate=100,200,300,400 --target 'latency_p50<=9 ms' --plot limit.svg
+expect 0 '' sweep serve-resnet50-t4 -q --draws 0 --vary serve.rate=100,200,300,400 --target 'latency_p50<=9 ms' --plot limit.svg
 grep -q '>latency p50 &lt;= 9 ms<' limit.svg || complain 'the curve has no line at its target'
-expect 2 'has no result .ratio.' sweep serve-resnet50-t4 -q --vary serve.rate=100,200 --target 'ratio>=1' --plot x.svg
-expect 2 'has an effect only on images' sweep serve-resnet50-t4 -q --vary serve.rate=100,200 --target 'latency_p50<=9 ms'
+expect 2 'has no result .ratio.' sweep serve-resnet50-t4 -q --draws 0 --vary serve.rate=100,200 --target 'ratio>=1' --plot x.svg
+expect 2 'has an effect only on images' sweep serve-resnet50-t4 -q --draws 0 --vary serve.rate=100,200 --target 'latency_p50<=9 ms'
 # Over one axis, a model server has a chart for each of its times.
-expect 0 '' sweep serve-llama3-h100 -q --set serve.requests=200 --vary serve.rate=4,8 --plot load.svg
+expect 0 '' sweep serve-llama3-h100 -q --draws 0 --set serve.requests=200 --vary serve.rate=4,8 --plot load.svg
 grep -q '>first token (ms)<' load.svg && grep -q '>between tokens (ms)<' load.svg &&
 	grep -q '>latency of a request (s)<' load.svg || complain 'times of a model server are missing'
 verdict 'sweep.two_axes_of_numbers_make_a_map_with_the_line_of_the_target'
@@ -140,7 +140,7 @@ verdict 'sweep.two_axes_of_numbers_make_a_map_with_the_line_of_the_target'
 # With too much loss on the wire between the LANs there is a reason instead of a number: ok up
 # to some loss, never above it, and at 1 no connection.
 expect 0 '' sweep --topology t320-different-lan --program client --server server \
-	--runtime flexdirect-1.11 -q --format csv --vary link.router-port.loss=0,0.01,0.1,0.3,0.5,0.7,0.9,1
+	--runtime flexdirect-1.11 -q --draws 0 --format csv --vary link.router-port.loss=0,0.01,0.1,0.3,0.5,0.7,0.9,1
 tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
 { rate[NR] = $2 }
 /,ok$/ { if (failed) wrong = 1; if (NR > 2 && $2 >= rate[NR - 1]) wrong = 1; ok++; next }
@@ -149,3 +149,34 @@ tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
 END { exit wrong || ok < 2 || failed < 2 || last !~ /connection timeout/ }' ||
 	complain "the verdict does not change: $(cut -d, -f1,2,14- "$scratch.out")"
 verdict 'sweep.verdict_changes_at_one_value'
+
+# Without --draws, 16 points have 8 draws each. If there are 17 points, only the first and the 15 fastest ones have any.
+# Latency makes the case slower, so the second point, which has the highest latency, has none.
+expect 0 '' sweep case.cfg -q --vary 'link.vswitch.latency=5 us,10 us'
+shows '^intervals: 90 %, from 8 draws of a row$'
+expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.latency=2 ms,15 us,14 us,13 us,12 us,11 us,10 us,9 us,8 us,7 us,6 us,5 us,4 us,3 us,2 us,1 us'
+cp "$scratch.out" sixteen.csv
+column faster | awk 'NR == 1 { next } !($1 > 0.5) { wrong = 1 } END { exit wrong || NR != 16 }' ||
+	complain "the chances to be faster are not above 0.5: $(cat sixteen.csv)"
+few() {
+	expect 0 '' sweep case.cfg -q --vary 'link.vswitch.latency=1 ms,2 ms,15 us,14 us,13 us,12 us,11 us,10 us,9 us,8 us,7 us,6 us,5 us,4 us,3 us,2 us,1 us' "$@"
+}
+few --jobs 1
+shows '^intervals: 90 %, from 8 draws of a row; only the first and the fastest of 17 rows have them'
+few --jobs 1 --format csv --plot few.svg
+cp "$scratch.out" few.csv
+few --jobs 5 --format csv
+cmp -s few.csv "$scratch.out" || complain 'the number of threads changes a sweep with few intervals'
+column samples_per_s_low >low.txt
+column samples_per_s >value.txt
+column faster >faster.txt
+paste low.txt value.txt faster.txt | awk -F '\t' '
+{ drawn = $1 != "" }
+drawn != (NR != 2) || (NR == 1 || NR == 2) != ($3 == "") || NR > 2 && !($3 > 0.5) { wrong = 1 }
+END { exit wrong || NR != 17 }' || complain "other points have draws: $(cat few.csv)"
+[ "$(column to_first_low | awk 'NR > 2 && $1 > 1 { n++ } END { print n + 0 }')" = 15 ] ||
+	complain "quotients to the first point have no intervals: $(cat few.csv)"
+few --format csv --draws 0
+column samples_per_s | cmp -s - value.txt || complain 'draws change a value'
+! head -n 1 "$scratch.out" | grep -q faster || complain '--draws 0 has chances'
+verdict 'sweep.first_and_fastest_points_have_draws_by_default'

@@ -16,7 +16,7 @@ sweep() {
 	file=$1
 	shift
 	# shellcheck disable=SC2086 # a word or none
-	$how "$FARWIRE" sweep case.cfg -q --format csv -o "$file" "$@" \
+	$how "$FARWIRE" sweep case.cfg -q --draws 0 --format csv -o "$file" "$@" \
 		--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 }
 lines() {
@@ -40,18 +40,18 @@ for points in 5 30 60; do
 done
 kept=$(lines)
 expect 2 'grid.csv.journal: the file is the journal of another sweep, because the settings changed' \
-	sweep case.cfg -q --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
+	sweep case.cfg -q --draws 0 --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 expect 2 'another sweep, because the settings changed' \
 	sweep case.cfg -q --draws 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 expect 2 'grid.csv.journal: the file is the journal of another sweep, because the axes changed' \
-	sweep case.cfg -q --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=16,8
+	sweep case.cfg -q --draws 0 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=16,8
 sed -i 's/batch = 8/steps = 7; batch = 8/' case.cfg
-expect 2 'another sweep, because the files that it reads changed' sweep case.cfg -q --format csv -o grid.csv \
+expect 2 'another sweep, because the files that it reads changed' sweep case.cfg -q --draws 0 --format csv -o grid.csv \
 	--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 sed -i 's/steps = 7; //' case.cfg
 [ "$(lines)" = "$kept" ] || complain 'a refused journal was changed'
 printf '{"point":0' >>grid.csv.journal # a cut line
-"$FARWIRE" sweep case.cfg --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' \
+"$FARWIRE" sweep case.cfg --draws 0 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' \
 	--vary case.batch=8,16 2>said.txt || complain "continuing failed: $(cat said.txt)"
 grep -q "^continuing after $((kept - 1)) of 90 points in grid.csv.journal" said.txt ||
 	complain "it did not continue after the $kept lines of the journal: $(cat said.txt)"
@@ -73,7 +73,7 @@ verdict 'sweep_journal.complete_journal_only_needs_writing'
 
 # The files of all values count, not only those of the first and the last ones.
 for profile in 1 2 3; do cp "$FARWIRE_DATA/calib/profiles/flexdirect-1050ti.cfg" $profile.cfg; done
-set -- sweep case.cfg -q --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
+set -- sweep case.cfg -q --draws 0 --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
 "$FARWIRE" "$@" --jobs 1 &
 while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
 { kill -9 $! && wait $!; } 2>/dev/null
@@ -81,7 +81,7 @@ while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
 sed -i 's/value = "1.75773"/value = "1.75774"/' 2.cfg
 expect 2 'another sweep, because the files that it reads changed' "$@"
 sed -i 's/value = "1.75774"/value  =  "1.75773"/; $s/$/\n# A comment changes no value./' 2.cfg
-farwire sweep case.cfg --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
+farwire sweep case.cfg --draws 0 --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
 grep -q '^continuing after' "$scratch.err" || complain "a comment voided the journal: $(head -n 2 "$scratch.err")"
 verdict 'sweep_journal.a_changed_value_of_any_file_is_noticed_and_a_changed_comment_is_not'
 
@@ -122,8 +122,8 @@ expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.cs
 # 256 of 300 values are read, and the last one is among them.
 expect 2 '^--vary: case.fraction = "1.01" is out of range' sweep case.cfg -q -o bad.csv --vary case.fraction=0.01:1.01:lin300
 [ ! -e bad.csv.journal ] || complain 'points were computed before the last value was read'
-expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --vary case.batch=8,16 --vary case.batch=32
-expect 2 'the high end must be above the low end$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
-expect 2 "'nan us' is not a number with a known unit$" sweep case.cfg -q --vary 'link.vswitch.latency=nan us:1 us:log5'
-expect 2 "'8' is listed twice$" sweep case.cfg -q --vary case.batch=8,16,8
+expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --draws 0 --vary case.batch=8,16 --vary case.batch=32
+expect 2 'the high end must be above the low end$' sweep case.cfg -q --draws 0 --vary 'link.vswitch.latency=2 us:1 us:log5'
+expect 2 "'nan us' is not a number with a known unit$" sweep case.cfg -q --draws 0 --vary 'link.vswitch.latency=nan us:1 us:log5'
+expect 2 "'8' is listed twice$" sweep case.cfg -q --draws 0 --vary case.batch=8,16,8
 verdict 'sweep_journal.invalid_values_are_refused_before_the_work'

@@ -75,7 +75,7 @@ static void errors_follow_from_left_out_systems(void)
 		rows[i] = (struct left_out_row){
 			.row = &fit,
 			.system = i < 2 ? first : second,
-			.kind = CASE_COLLECTIVE,
+			.class = CASE_COLLECTIVE,
 			.distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
 			.error = {.square = i == 4 ? 9 : 0.09, .shares = {[MECHANISM_WIRE] = 1}}};
 	for (size_t k = 0; k < MECHANISM_COUNT; k++)
@@ -99,6 +99,53 @@ static void errors_follow_from_left_out_systems(void)
 	CHECK_NEAR(errors.growth[DISTANCE_NEW_MACHINE], sqrt(101.0 / 2), 1e-6);
 }
 
+/* Two rows of collectives are wrong by exp(0.3). Draws of two rows of a model server have a
+ * standard deviation of 0.1, so their half-width is 0.1645: it covers ln(1.1) and misses ln(1.3) by
+ * 0.0979. The score is 2 x 0.1645 + 20 x 0.0979 / 2. The constant width is that of collectives,
+ * 0.3. */
+static void model_servers_are_a_class_that_sets_no_error(void)
+{
+	static const struct dataset_row fit = {.role = ROLE_FIT, .measured = 1};
+	static const char network[] = "network", server[] = "server";
+	const double predicted[] = {exp(0.3), exp(0.3), 1.1, 1.3};
+	struct left_out_row rows[4];
+	struct model_error same[MECHANISM_COUNT];
+	for (size_t i = 0; i < 4; i++)
+		rows[i] = (struct left_out_row){
+			.row = &fit,
+			.system = i < 2 ? network : server,
+			.class = i < 2 ? CASE_COLLECTIVE : ROW_CLASS_SERVING,
+			.distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
+			.measured = 1,
+			.predicted = predicted[i],
+			.spread_ratio = i < 2 ? 0 : 0.1,
+			.error = {.square = 0.09, .shares = {[MECHANISM_WIRE] = i < 2}}};
+	for (size_t k = 0; k < MECHANISM_COUNT; k++)
+		same[k] = (struct model_error){0.03, 10};
+	struct distance_errors with, without;
+	systems_errors(&(struct left_out){rows, 4}, NULL, same, &with);
+	systems_errors(&(struct left_out){rows, 2}, NULL, same, &without);
+	CHECK(with.growth[DISTANCE_NEW_MACHINE] == without.growth[DISTANCE_NEW_MACHINE]);
+	struct arena *arena = arena_new();
+	size_t count, found = 0;
+	const struct left_out_summary *list =
+		systems_summaries(arena, &(struct left_out){rows, 4}, same, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct left_out_summary *s = &list[i];
+		if (s->system)
+			continue;
+		found += s->class == ROW_CLASS_SERVING || s->class == ROW_CLASS_ALL;
+		CHECK(s->count == 2);
+		if (s->class != ROW_CLASS_SERVING)
+			continue;
+		CHECK_NEAR(s->coverage, 0.5, 1e-12);
+		CHECK_NEAR(s->score, 2 * 0.164485 + 10 * (log(1.3) - 0.164485), 1e-4);
+		CHECK_NEAR(s->constant_score, 0.6, 1e-9);
+	}
+	CHECK(found == 2);
+	arena_free(arena);
+}
+
 /* Forwarding adds 0.5 s to a step of 1 s. The measured step takes 1.1 s, so 0.6 s are added, and
  * the error is ln(1.2), of a share of a half: its square is (ln(1.2) / 2)^2. */
 static void error_of_forwarding_is_that_of_the_added_time(void)
@@ -114,7 +161,7 @@ static void error_of_forwarding_is_that_of_the_added_time(void)
 	const struct left_out_row left_row = {
 		.row = &fit,
 		.system = "one",
-		.kind = CASE_FORWARDED,
+		.class = CASE_FORWARDED,
 		.one_gpu_known = true,
 		.distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
 		.error = row};
@@ -205,6 +252,7 @@ static const struct test tests[] = {
 	TEST(evidence_of_the_own_generation_is_left_out),
 	TEST(left_out_system_includes_rows_beyond_one_gpu),
 	TEST(errors_follow_from_left_out_systems),
+	TEST(model_servers_are_a_class_that_sets_no_error),
 	TEST(error_of_forwarding_is_that_of_the_added_time),
 	TEST(errors_are_split_by_mechanism),
 };

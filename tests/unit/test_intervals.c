@@ -448,6 +448,39 @@ static void quotient_equals_the_ratio_to_the_same_baseline(void)
 	arena_free(arena);
 }
 
+/* One machine represents both, so the folded case simulates half as many of them. Draws name a
+ * parameter by its row, value and file, so both cases draw the same values. Without noise the
+ * steps are equal, so the intervals are, too. */
+static void folded_cases_have_the_intervals_of_unfolded_ones(void)
+{
+	static const struct settings rows[] = {
+		{{"case.topology=dgx-h100-fat-tree", "case.gpus=16", "case.model=bert-base",
+		  "case.stack=pytorch", "case.exchange=nccl-2.18", "plan.tp=4", "plan.dp=4",
+		  "plan.global_batch=16", "case.steps=1", "case.steps_warmup=0"}},
+		{{"case.topology=dgx2", "case.gpus=32", "case.exchange=nccl-2.8",
+		  "library.algorithm=ring", "case.transport=rdma", "case.collective=all_reduce",
+		  "case.collective_size=1 MiB"}},
+	};
+	static const char *const symmetries[] = {"case.symmetry=on", "case.symmetry=off"};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct prediction *p[2];
+		for (size_t k = 0; k < 2; k++) {
+			struct request request = request_of(arena, &rows[i]);
+			set(&request, "exchange.noise=0");
+			set(&request, symmetries[k]);
+			p[k] = predicted(&request, 4, 2);
+		}
+		CHECK(10 * p[0]->events_count < 6 * p[1]->events_count);
+		CHECK(p[0]->throughput.low < 0.99 * p[0]->throughput.value);
+		CHECK(p[0]->throughput.value == p[1]->throughput.value);
+		CHECK_NEAR(p[0]->throughput.low / p[1]->throughput.low, 1, 1e-12);
+		CHECK_NEAR(p[0]->throughput.high / p[1]->throughput.high, 1, 1e-12);
+		CHECK_NEAR(p[0]->step_s.low / p[1]->step_s.low, 1, 1e-12);
+	}
+	arena_free(arena);
+}
+
 static void number_of_threads_does_not_change_intervals(void)
 {
 	struct arena *arena = arena_new();
@@ -506,6 +539,7 @@ static const struct test tests[] = {
 	TEST(error_makes_no_efficiency_above_one),
 	TEST(width_is_divided_between_model_error_and_parameters),
 	TEST(quotient_equals_the_ratio_to_the_same_baseline),
+	TEST(folded_cases_have_the_intervals_of_unfolded_ones),
 	TEST(number_of_threads_does_not_change_intervals),
 	TEST(failing_draws_lower_the_interval_to_zero),
 };

@@ -38,8 +38,8 @@ static void result_table_writes_csv_json_and_text(void)
 	struct result_cell cells[] = {
 		{.number = {2e-5, NAN, NAN}}, {.number = {0.5, 0.25, 0.75}}, {.text = "ok"},
 		{.number = {0.5, NAN, NAN}},  {.number = {NAN, NAN, NAN}},   {.text = NULL}};
-	const struct result_table table = {"rtt", "Ratio over RTT", columns, 3, cells, 2, NULL,
-					   NULL};
+	const struct result_table table = {
+		"rtt", "Ratio over RTT", columns, 3, cells, 2, NULL, NULL, NULL};
 	CHECK_TEXT(written(FORMAT_CSV, &table), "rtt_s,ratio,ratio_low,ratio_high,verdict\r\n"
 						"2e-05,0.5,0.25,0.75,ok\r\n"
 						"0.5,,,,\r\n");
@@ -68,12 +68,15 @@ static void numbers_of_a_column_share_a_unit(void)
 				      {.number = {1, NAN, NAN}},
 				      {.number = {862.2, NAN, NAN}},
 				      {.number = {2e-5, NAN, NAN}}};
-	const struct result_table table = {"times", "Times", columns, 2, cells, 2, NULL, NULL};
+	const struct result_table table = {"times", "Times", columns,    2,   cells,
+					   2,       NULL,    "24 draws", NULL};
 	const char *text = written(FORMAT_TABLE, &table);
+	CHECK_PART(text, "Times\n24 draws\n\n");
 	CHECK(strstr(text, "13.7 h (10 h..14 h)") && strstr(text, "0.2395 h"));
 	CHECK(strstr(text, " 20 us\n") != NULL);
 	cells[3].number.value = 1e-3; /* a factor of 1000 is not too much */
 	CHECK_PART(written(FORMAT_TABLE, &table), " 0.001 s\n");
+	CHECK_PART(written(FORMAT_JSON, &table), "\"draws\": \"24 draws\"");
 }
 
 /* Throughputs have four digits from 1 on. Durations of trainings have the largest unit of which
@@ -108,7 +111,7 @@ static void large_counts_are_whole(void)
 {
 	static const struct result_column column = {.name = "events"};
 	struct result_cell cell = {.number = {12345.6, NAN, NAN}};
-	const struct result_table table = {"events", NULL, &column, 1, &cell, 1, NULL, NULL};
+	const struct result_table table = {"events", NULL, &column, 1, &cell, 1, NULL, NULL, NULL};
 	CHECK_PART(written(FORMAT_TABLE, &table), "12346\n");
 }
 
