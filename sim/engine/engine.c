@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Most events are among the next few to run when they are added. An event without an id then goes
- * to the short sorted array `soon` instead of the queue. It goes there only if the queue holds no
- * event up to its time. So every event in `soon` precedes the queue's events of the same time,
- * which were added later. */
+/* Most events are among the next few to run when they are added. An event without an id goes to the
+ * short sorted array `soon` instead of the queue if the array has room. It keeps how many events
+ * the queue had been given before, because that decides which of two events of one time is first.
+ * The last places are for events that precede all of the queue, so distant events cannot keep the
+ * array full. */
 #include "sim/engine/engine.h"
 
 #include <stdarg.h>
@@ -20,7 +21,7 @@ struct engine {
 	const char *failure;
 };
 
-enum { TELL_EVERY = 1 << 20 };
+enum { TELL_EVERY = 1 << 20, SOON_DISTANT_MOST = 12 };
 
 /* Returns false at the maximum of events. */
 static bool go_on(struct engine *engine)
@@ -110,16 +111,15 @@ void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void
 	struct engine_clock *clock = &engine->clock;
 	if (is_past(engine, time_ps))
 		return;
-	if (time_ps >= clock->next_ps && !engine->next_exact)
-		next_find(engine);
-	if (time_ps >= clock->next_ps || clock->soon_last == &clock->soon[SOON_MOST]) {
+	bool near = time_ps < clock->next_ps;
+	if (clock->soon_last >= &clock->soon[near ? SOON_MOST : SOON_DISTANT_MOST]) {
 		enqueue(engine, time_ps, fn, ctx, arg);
 		return;
 	}
 	struct soon_event *place = ++clock->soon_last;
 	for (; place[-1].time_ps <= time_ps; place--)
 		place[0] = place[-1];
-	*place = (struct soon_event){time_ps, fn, ctx, arg};
+	*place = (struct soon_event){time_ps, fn, ctx, arg, queue_added_count(engine->queue)};
 }
 
 bool engine_cancel(struct engine *engine, struct event_id id)
@@ -135,9 +135,12 @@ bool engine_cancel(struct engine *engine, struct event_id id)
 static bool is_queued(struct engine *engine)
 {
 	const struct engine_clock *clock = &engine->clock;
-	if (clock->soon_last->time_ps > clock->next_ps && !engine->next_exact)
+	const struct soon_event *soon = clock->soon_last;
+	if (soon->time_ps >= clock->next_ps && !engine->next_exact)
 		next_find(engine);
-	return clock->soon_last->time_ps > clock->next_ps || clock->soon_last == &clock->soon[0];
+	if (soon->time_ps == clock->next_ps && soon != &clock->soon[0])
+		return queue_next_precedes(engine->queue, soon->queued_count);
+	return soon->time_ps > clock->next_ps || soon == &clock->soon[0];
 }
 
 static enum engine_end end_of(struct engine *engine)
@@ -188,7 +191,7 @@ enum engine_end engine_run(struct engine *engine)
 	const struct engine_clock *clock = &engine->clock;
 	for (;;) {
 		int64_t soon_ps = clock->soon_last->time_ps;
-		if (soon_ps <= clock->next_ps && soon_ps <= limits->time_max_ps &&
+		if (soon_ps < clock->next_ps && soon_ps <= limits->time_max_ps &&
 		    clock->events < clock->pause) {
 			run_soon(engine);
 			continue;

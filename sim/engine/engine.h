@@ -94,13 +94,15 @@ enum wait_kind {
 	WAIT_COUNT
 };
 
-enum { SOON_MOST = 4 };
+enum { SOON_MOST = 16 };
 
 struct soon_event {
 	int64_t time_ps;
 	event_fn *fn;
 	void *ctx;
 	uint64_t arg;
+	/* number of events that the queue had been given, or 0 if all its events were later */
+	uint64_t queued_count;
 };
 
 /* The part of an engine that every event reads. It is the engine's first member. Outside of
@@ -152,6 +154,7 @@ static inline void engine_do_at(struct engine *engine, int64_t time_ps, event_fn
 	first[1].fn = fn;
 	first[1].ctx = ctx;
 	first[1].arg = arg;
+	first[1].queued_count = 0;
 }
 
 static inline void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,

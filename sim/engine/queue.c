@@ -56,12 +56,16 @@ struct event_slot {
 	void *ctx;
 	uint64_t arg;
 	uint32_t serial; /* never 0 */
-	uint32_t free;   /* index of the next free slot + 1 */
+	union {
+		uint32_t number; /* of a pending event: number of events added before, mod 2^32 */
+		uint32_t free;   /* of a free slot: index of the next free slot + 1 */
+	};
 };
 
 struct queue {
 	struct arena *arena;
 	size_t count;           /* number of pending events */
+	uint64_t added_count;   /* number of events since the start */
 	size_t void_count;      /* number of nodes of cancelled events */
 	int64_t floor_ps;       /* time of the last event taken */
 	VEC(struct node) front; /* sorted by time, valid from index `head` */
@@ -359,6 +363,7 @@ struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, vo
 	slot->fn = fn;
 	slot->ctx = ctx;
 	slot->arg = arg;
+	slot->number = (uint32_t)queue->added_count++;
 	struct node node = {time_ps, index, slot->serial};
 	queue->count++;
 	if ((uint64_t)time_ps >= queue->front_end)
@@ -384,6 +389,17 @@ bool queue_cancel(struct queue *queue, struct event_id id)
 size_t queue_count(const struct queue *queue)
 {
 	return queue->count;
+}
+
+uint64_t queue_added_count(const struct queue *queue)
+{
+	return queue->added_count;
+}
+
+bool queue_next_precedes(struct queue *queue, uint64_t count)
+{
+	uint32_t number = queue->slots.items[first_node(queue).slot].number;
+	return count > 0 && (uint32_t)count - number - 1 < UINT32_MAX / 2;
 }
 
 int64_t queue_next_ps(struct queue *queue)

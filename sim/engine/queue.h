@@ -32,6 +32,11 @@ struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, vo
 /* Returns true if the event was pending and is now removed. */
 bool queue_cancel(struct queue *queue, struct event_id id);
 size_t queue_count(const struct queue *queue);
+/* Returns the number of events added since the start. */
+uint64_t queue_added_count(const struct queue *queue);
+/* Returns true if the earliest event is among the first `count` that were added. Numbers are kept
+ * modulo 2^32, so at most 2^31 events may have been added since. The queue must not be empty. */
+bool queue_next_precedes(struct queue *queue, uint64_t count);
 /* Returns the time of the earliest event. The queue must not be empty. */
 int64_t queue_next_ps(struct queue *queue);
 /* Removes and returns the earliest event. The queue must not be empty. */

@@ -38,7 +38,7 @@ void function_mark_library(const char *name, struct cuda_call *launch)
 	const char *rest = stem(name);
 	launch->product = strncmp(rest, "blas", strlen("blas")) == 0;
 	launch->by_library = launch->product || strncmp(rest, "dnn", strlen("dnn")) == 0;
-	for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
+	for (size_t i = 0; launch->by_library && i < sizeof norms / sizeof norms[0]; i++)
 		launch->norm = launch->norm || fnmatch(norms[i], rest, 0) == 0;
 }
 

@@ -21,8 +21,11 @@ static struct device_times device_times(const struct player *player)
 	double count = (double)player->timed_count;
 	for (size_t i = 0; i < player->timed_count; i++) {
 		struct cuda_process *process = player->spec.processes[i];
-		times.busy_s += gpu_context_busy_s(cuda_process_context(process)) / count;
-		times.exposed_s += cuda_process_exposed_s(process) / count;
+		double busy_s = gpu_context_busy_s(cuda_process_context(process));
+		double exposed_s = cuda_process_exposed_s(process);
+		/* Both are read at each call, so a division by one would cost time. */
+		times.busy_s += player->timed_count > 1 ? busy_s / count : busy_s;
+		times.exposed_s += player->timed_count > 1 ? exposed_s / count : exposed_s;
 	}
 	return times;
 }
