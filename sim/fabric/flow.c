@@ -16,6 +16,7 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine)
 	fabric->arena = arena;
 	fabric->engine = engine;
 	fabric->capacity_changes = 1;
+	fabric->steps_most = 64;
 	fabric->resource_names = names_new(arena);
 	fabric->node_names = names_new(arena);
 	fabric->link_names = names_new(arena);

@@ -17,6 +17,9 @@
  * The resource with the lowest next level goes first, because lower levels are final, as in
  * progressive filling. The cost depends on the resources with a new level, and on the flows with a
  * new limit, but not on the flows with a new rate (pool.c).
+ *
+ * Rounding could make this go on forever among levels that are nearly equal. So the number of steps
+ * is bounded, and a solve that exceeds it is repeated in another way (refill.c).
  */
 #include "sim/fabric/state.h"
 
@@ -63,7 +66,7 @@ static void move(struct fabric *fabric, struct flow *flow, int limit)
 	fabric_pool_join(fabric, flow, limit);
 }
 
-static bool uses(const struct flow *flow, int resource)
+bool fabric_uses(const struct flow *flow, int resource)
 {
 	for (uint64_t left = flow->solved_uses; left; left &= left - 1)
 		if (flow->uses[__builtin_ctzll(left)].resource == resource)
@@ -149,7 +152,7 @@ static bool release(struct fabric *fabric, int index, double level)
 		uint32_t slot = resource->flows.heap.items[i].item;
 		const struct flow *flow = fabric->flows.items[slot];
 		double most = flow->cap / flow->weight;
-		if (caps ? most < least : uses(flow, to))
+		if (caps ? most < least : fabric_uses(flow, to))
 			*VEC_PUSH(fabric->arena, &fabric->moving) = slot;
 		else
 			cap_least = fmin(cap_least, most);
@@ -178,12 +181,16 @@ static void level_set(struct fabric *fabric, int index, double level)
 	}
 }
 
-/* Finds the level of the resource's pool, and which flows belong to it. */
-static void settle(struct fabric *fabric, int index)
+/* Finds the level of the resource's pool, and which flows belong to it. Stops if no steps are left.
+ */
+static void settle(struct fabric *fabric, int index, size_t *steps_left)
 {
 	struct resource *resource = &fabric->resources.items[index];
 	double level;
 	do {
+		if (*steps_left == 0)
+			return;
+		--*steps_left;
 		double others = resource->own_load;
 		for (size_t i = 0; i < resource->columns.count; i++) {
 			struct pool_pair_ref ref = resource->columns.items[i];
@@ -258,7 +265,8 @@ void fabric_solve(struct fabric *fabric)
 			place(fabric, flow);
 	}
 	fabric->joining.count = 0;
-	while (fabric->due.heap.count > 0) {
+	size_t steps_left = fabric->steps_most * (fabric->resources.count + fabric->active_count);
+	while (fabric->due.heap.count > 0 && steps_left > 0) {
 		struct ranked first = fabric_rank_first(fabric, &fabric->due);
 		int index = (int)first.item;
 		struct resource *resource = &fabric->resources.items[index];
@@ -266,8 +274,10 @@ void fabric_solve(struct fabric *fabric)
 			continue;
 		resource->due = false;
 		if (resource->flow_count > 0)
-			settle(fabric, index);
+			settle(fabric, index, &steps_left);
 	}
+	if (steps_left == 0)
+		fabric_refill(fabric);
 	/* Ends of one time run in the order in which their flows started. */
 	for (size_t i = 0; i < fabric->touched.count; i++) {
 		int index = fabric->touched.items[i];

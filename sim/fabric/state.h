@@ -2,10 +2,10 @@
 /* Internals of the fabric, shared by the files of this folder.
  *
  * flow.c keeps resources, flows and their accounts. pass.c handles flows that end before anything
- * else happens. pool.c keeps the flows that one resource limits, and solve.c changes the rates.
- * tests/fabric_check.h computes all rates with a different method. account.c checks the invariants
- * of a run. cover.c finds resources that cannot limit a flow. topology.c keeps nodes and links.
- * route.c finds routes and counts bytes on the wire.
+ * else happens. pool.c keeps the flows that one resource limits, solve.c changes the rates, and
+ * refill.c solves all of them anew. tests/fabric_check.h computes all rates with a different
+ * method. account.c checks the invariants of a run. cover.c finds resources that cannot limit a
+ * flow. topology.c keeps nodes and links. route.c finds routes and counts bytes on the wire.
  *
  * Each flow has a list of its uses. Each resource has a list of its users in the order in which
  * they started.
@@ -112,6 +112,7 @@ struct resource {
 	double key;  /* while it is due: its lowest key in the heap */
 	bool due;    /* a change may reach it */
 	bool touched;
+	double waiting;  /* demand of flows without a limit (refill.c) */
 	double own_load; /* load of flows at their caps */
 	uint32_t own_count;
 	double own_most;                   /* upper bound of their levels (rate over weight) */
@@ -174,6 +175,7 @@ struct fabric {
 	VEC(uint32_t) moving;  /* slots of flows that get another limit */
 	VEC(struct pool_pair) pairs;
 	uint32_t pair_free; /* first free pair, plus 1 */
+	size_t steps_most;  /* of one solve, for each flow and resource; more: refill.c */
 
 	struct names *node_names, *link_names;
 	VEC(struct link) links;
@@ -243,6 +245,10 @@ void fabric_solve(struct fabric *fabric);
 bool fabric_is_due(const struct fabric *fabric);
 /* Adds an event at the present time that solves them. */
 void fabric_solve_later(struct fabric *fabric);
+/* Solves all rates anew, with at least one flow less at each step. */
+void fabric_refill(struct fabric *fabric);
+/* Returns true if the resource can limit the flow. */
+bool fabric_uses(const struct flow *flow, int resource);
 /* A change may reach the resource. */
 void fabric_mark(struct fabric *fabric, int index);
 /* The flow's cap has changed. */

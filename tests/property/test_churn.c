@@ -7,7 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/fabric/fabric.h"
+#include "sim/fabric/state.h"
 #include "tests/plain_share.h"
 #include "tests/test.h"
 
@@ -117,18 +117,19 @@ static void disturb(void *ctx, uint64_t arg)
 		compare(tree);
 }
 
-static void incremental_rates_equal_a_solution_from_scratch(void)
+static void run_rounds(uint64_t rounds, size_t steps_most)
 {
 	static struct tree tree;
 	static const size_t jobs[] = {3, 5, 10, HOSTS};
 	static const size_t pending[] = {20, 100, 300};
-	for (uint64_t round = 0; round < 15; round++) {
+	for (uint64_t round = 0; round < rounds; round++) {
 		struct arena *arena = arena_new();
 		memset(&tree, 0, sizeof tree);
 		tree.rng = rng_named(round, "churn");
 		tree.job = jobs[round % 4];
-		tree.ring = round >= 12;
+		tree.ring = round >= 12 || (rounds < 12 && round == rounds - 1);
 		build(&tree, arena);
+		tree.fabric->steps_most = steps_most;
 		for (size_t i = 0; i < pending[round % 3]; i++)
 			add_flow(&tree);
 		for (uint64_t i = 0; i < 150; i++)
@@ -143,8 +144,20 @@ static void incremental_rates_equal_a_solution_from_scratch(void)
 	}
 }
 
+static void incremental_rates_equal_a_solution_from_scratch(void)
+{
+	run_rounds(15, 64);
+}
+
+/* No step is allowed, so each solve is one from scratch (refill.c). */
+static void rates_of_a_solve_that_takes_too_long_are_right(void)
+{
+	run_rounds(5, 0);
+}
+
 static const struct test tests[] = {
 	TEST(incremental_rates_equal_a_solution_from_scratch),
+	TEST(rates_of_a_solve_that_takes_too_long_are_right),
 };
 
 int main(void)
