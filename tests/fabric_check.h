@@ -104,7 +104,7 @@ static inline void compare(struct fabric *fabric, const struct trial *trial)
 					    flow->uses[u].per_unit);
 	/* The second term allows for rounding: a small rest of a large capacity is known only to
 	 * its precision. */
-	double rate = fabric->shares.items[flow->slot].rate;
+	double rate = fabric_rate(fabric, flow);
 	double allowed = slack_ratio * fmax(rate, trial->rate) + 1e-3 * slack_ratio * alone;
 	if (fabs(rate - trial->rate) > allowed)
 		engine_fail(fabric->engine, "flow %llu has rate %.12g, its fair share is %.12g",
@@ -119,7 +119,8 @@ static inline void check_loads(struct fabric *fabric)
 		for (size_t i = 0; i < resource->users.count; i++) {
 			const struct user *user = &resource->users.items[i];
 			if (user->slot != NO_FLOW)
-				load += user->per_unit * fabric->shares.items[user->slot].rate;
+				load += user->per_unit *
+					fabric_rate(fabric, fabric->flows.items[user->slot]);
 		}
 		if (load > resource->capacity * (1 + slack_ratio))
 			engine_fail(fabric->engine, "resource '%s' carries %.12g of %.12g",
@@ -127,20 +128,15 @@ static inline void check_loads(struct fabric *fabric)
 	}
 }
 
-/* A flow without an end event is limited by a resource which another flow leaves no later. That
- * event then gives this flow a new rate. */
+/* A flow without an end event is in a pool, whose first flow ends no later. */
 static inline void check_end(struct fabric *fabric, const struct flow *flow)
 {
-	int limit = fabric->shares.items[flow->slot].limit;
 	bool found = flow->end.serial != 0;
-	for (size_t i = 0; !found && limit != LIMIT_OWN; i++) {
-		const struct resource *resource = &fabric->resources.items[limit];
-		if (i == resource->users.count)
-			break;
-		if (resource->users.items[i].slot == NO_FLOW)
-			continue;
-		const struct flow *first = fabric->flows.items[resource->users.items[i].slot];
-		found = first->end.serial != 0 && first->end_ps <= flow->end_ps;
+	if (flow->limit >= 0) {
+		const struct resource *pool = &fabric->resources.items[flow->limit];
+		found = pool->end.serial != 0 && flow->heap_at < pool->flows.heap.count &&
+			pool->flows.heap.items[flow->heap_at].item == flow->slot &&
+			pool->flows.heap.items[0].key <= flow->end_clock;
 	}
 	if (!found)
 		engine_fail(fabric->engine, "flow %llu waits for none to end",
@@ -161,7 +157,7 @@ static inline void fabric_check(struct fabric *fabric)
 		if (fabric->flows.items[slot]->active)
 			filling.trials[filling.count++] =
 				(struct trial){fabric->flows.items[slot],
-					       fabric->shares.items[slot].weight, 0, true};
+					       fabric->flows.items[slot]->weight, 0, true};
 	FW_ASSERT(filling.count == fabric->active_count);
 	for (size_t r = 0; r < filling.resource_count; r++)
 		filling.left[r] = fabric->resources.items[r].capacity;

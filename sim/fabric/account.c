@@ -25,21 +25,21 @@ static void flow_fails(const struct fabric *fabric, const struct flow *flow, dou
 		    flow->size, what, resource ? " " : "", resource ? resource : "", most);
 }
 
-void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate)
+double fabric_flow_could(const struct fabric *fabric, const struct flow *flow)
 {
-	if (rate > allowed(flow->cap))
-		flow_fails(fabric, flow, flow->size - flow->remaining, "its rate is above its cap",
-			   NULL, rate);
+	return flow->size - fabric_flow_left(fabric, flow) +
+	       fabric_rate(fabric, flow) * fabric_account_s(0);
 }
 
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
-	double since_s = fabric_account_s(now_ps - flow->updated_ps);
 	double life_s = fabric_account_s(now_ps - flow->started_ps);
-	double could =
-		flow->size - flow->remaining + fabric->shares.items[flow->slot].rate * since_s;
+	double could = fabric_flow_could(fabric, flow);
 	double least = moved * (1 - account_slack_ratio);
+	if (fabric_rate(fabric, flow) > allowed(flow->cap))
+		flow_fails(fabric, flow, moved, "its rate is above its cap", NULL,
+			   fabric_rate(fabric, flow));
 	if (least > could)
 		flow_fails(fabric, flow, moved, "this is more than its rates allow", NULL, could);
 	for (size_t i = 0; i < flow->use_count; i++) {
@@ -103,24 +103,15 @@ static void account_resource(struct fabric *fabric, int index)
 			    name_of(fabric, index), user_count, (size_t)resource->flow_count);
 }
 
-/* Returns true if the flow, or another flow of its bundle, has an end event (bundle.c). */
+/* Returns true if the flow or its pool has an event. */
 static bool will_end(const struct fabric *fabric, const struct flow *flow)
 {
-	int limit = fabric->shares.items[flow->slot].limit;
-	if (flow->end.serial != 0 || limit < 0)
-		return flow->end.serial != 0;
-	const struct resource *resource = &fabric->resources.items[limit];
-	for (size_t i = 0; i < resource->users.count; i++) {
-		uint32_t slot = resource->users.items[i].slot;
-		if (slot != NO_FLOW && fabric->flows.items[slot]->end.serial != 0)
-			return true;
-	}
-	return false;
+	return flow->limit >= 0 ? fabric->resources.items[flow->limit].end.serial != 0
+				: flow->end.serial != 0;
 }
 
 void fabric_account(struct fabric *fabric)
 {
-	int64_t now_ps = engine_now_ps(fabric->engine);
 	size_t active_count = 0;
 	for (size_t i = 0; i < fabric->resources.count; i++)
 		account_resource(fabric, (int)i);
@@ -129,8 +120,7 @@ void fabric_account(struct fabric *fabric)
 		if (!flow->active)
 			continue;
 		active_count++;
-		bool ends = flow->end_ps >= now_ps && will_end(fabric, flow);
-		if (!ends && !fabric->solve_due)
+		if (!will_end(fabric, flow) && !fabric->solve_due)
 			flow_fails(fabric, flow, flow->size - flow->remaining, "it will never end",
 				   NULL, 0);
 	}

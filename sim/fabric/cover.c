@@ -45,17 +45,18 @@ void fabric_uncover(struct fabric *fabric, int index)
 		return;
 	resource->covered = false;
 	resource->cover_failures++;
-	resource->spare = 0;
 	for (size_t i = 0; i < resource->users.count; i++) {
 		if (resource->users.items[i].slot == NO_FLOW)
 			continue;
 		struct flow *flow = fabric->flows.items[resource->users.items[i].slot];
-		for (size_t u = 0; u < flow->use_count; u++)
-			if (flow->uses[u].resource == index)
-				flow->solved_uses |= (uint64_t)1 << u;
+		for (size_t u = 0; u < flow->use_count; u++) {
+			if (flow->uses[u].resource != index)
+				continue;
+			flow->solved_uses |= (uint64_t)1 << u;
+			if (flow->limit != LIMIT_ALONE)
+				fabric_use_count(fabric, flow, &flow->uses[u], 1);
+		}
 	}
-	if (resource->flow_count > 0)
-		fabric_mark_dirty(fabric, index);
 }
 
 void fabric_uncover_by(struct fabric *fabric, int index)
@@ -78,7 +79,6 @@ bool fabric_covers(struct fabric *fabric, const struct flow_spec *spec, size_t p
 			return false;
 		}
 		resource->cover = spec->uses[place + (size_t)resource->cover_step].resource;
-		resource->dirty = false;
 		return true;
 	}
 	if (!resource->covered)

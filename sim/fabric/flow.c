@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Resources, flows, and their accounts.
  *
- * The remaining size of a flow is computed only when its rate changes, and its end is one event. A
- * flow that shares no resource gets its rate at once, without the solver. Most messages of a
- * simulation are such flows.
+ * The remaining size of a flow is computed only when its limit changes. A flow that shares no
+ * resource gets its rate at once, without the solver. Most messages of a simulation are such flows.
  */
 #include <stdalign.h>
 
@@ -17,6 +16,7 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine)
 	fabric->arena = arena;
 	fabric->engine = engine;
 	fabric->capacity_changes = 1;
+	fabric->steps_most = 64;
 	fabric->resource_names = names_new(arena);
 	fabric->node_names = names_new(arena);
 	fabric->link_names = names_new(arena);
@@ -34,6 +34,7 @@ int fabric_resource_add(struct fabric *fabric, const char *name, double capacity
 	FW_ASSERT((size_t)index == fabric->resources.count); /* the name must be new */
 	struct resource *resource = VEC_PUSH(fabric->arena, &fabric->resources);
 	resource->capacity = resource->capacity_most = capacity;
+	resource->level = INFINITY;
 	return index;
 }
 
@@ -50,25 +51,12 @@ static void solve_event(void *ctx, uint64_t arg)
 	fabric_settle(fabric);
 }
 
-static void solve_later(struct fabric *fabric)
+void fabric_solve_later(struct fabric *fabric)
 {
-	if (fabric->solve_due)
+	if (fabric->solve_due || !fabric_is_due(fabric))
 		return;
 	fabric->solve_due = true;
 	engine_do_after(fabric->engine, 0, solve_event, fabric, 0);
-}
-
-void fabric_mark_dirty(struct fabric *fabric, int index)
-{
-	struct resource *resource = &fabric->resources.items[index];
-	if (resource->covered)
-		return;
-	resource->whole = true;
-	if (resource->dirty)
-		return;
-	resource->dirty = true;
-	*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
-	solve_later(fabric);
 }
 
 void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
@@ -84,10 +72,15 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 	if (capacity > resource->capacity_most)
 		fabric_uncover_by(fabric, index);
 	resource->capacity = capacity;
-	resource->spare = 0;
 	resource->capacity_most = fmax(resource->capacity_most, capacity);
-	if (resource->flow_count > 0)
-		fabric_mark_dirty(fabric, index);
+	for (size_t i = 0; i < resource->users.count; i++) {
+		uint32_t slot = resource->users.items[i].slot;
+		if (slot != NO_FLOW && fabric->flows.items[slot]->limit == LIMIT_ALONE &&
+		    fabric->flows.items[slot]->rate > 0)
+			fabric_flow_settle_alone(fabric, fabric->flows.items[slot]);
+	}
+	fabric_mark(fabric, index);
+	fabric_solve_later(fabric);
 }
 
 double fabric_capacity(const struct fabric *fabric, int index)
@@ -159,14 +152,12 @@ static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_s
 		resource->busy_ps -= engine_now_ps(fabric->engine);
 		return false;
 	}
-	if (resource->flow_count == 2) /* the rate of a single flow is not followed */
-		resource->spare = 0;
+	if (resource->flow_count == 2 &&
+	    fabric->flows.items[resource->users.items[place - 1].slot]->limit == LIMIT_ALONE)
+		*VEC_PUSH(fabric->arena, &fabric->joining) = resource->users.items[place - 1].slot;
 	if (resource->flow_count == 2 && resource->shared_ratio > 0)
 		fabric_capacity_set(fabric, given->resource,
 				    resource->capacity * resource->shared_ratio);
-	bool whole = (resource->dirty && resource->whole) || resource->flow_count == 2;
-	fabric_mark_dirty(fabric, given->resource);
-	resource->whole = whole;
 	return true;
 }
 
@@ -223,10 +214,9 @@ static void account(struct fabric *fabric, const struct flow *flow, double moved
 	int64_t now_ps = engine_now_ps(fabric->engine);
 	double least = moved * (1 - account_slack_ratio);
 	double life_s = fabric_account_s(now_ps - flow->started_ps);
-	double since_s = fabric_account_s(now_ps - flow->updated_ps);
-	const struct share *share = &fabric->shares.items[flow->slot];
-	bool wrong = least > flow->size - flow->remaining + share->rate * since_s;
-	if (share->limit != LIMIT_OWN)
+	bool wrong = least > fabric_flow_could(fabric, flow) ||
+		     fabric_rate(fabric, flow) * (1 - account_slack_ratio) > flow->cap;
+	if (flow->limit >= 0 && fabric->resources.items[flow->limit].shared)
 		engine_wait_add(fabric->engine, WAIT_SHARED, shared_ps(fabric, flow, moved));
 	for (size_t i = 0; i < flow->use_count; i++) {
 		const struct use *use = &flow->uses[i];
@@ -242,19 +232,19 @@ static void account(struct fabric *fabric, const struct flow *flow, double moved
 static void detach(struct fabric *fabric, struct flow *flow)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
-	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
+	fabric_pool_leave(fabric, flow);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
-		resource->spare += use->per_unit * fabric->shares.items[flow->slot].rate;
 		drop_user(fabric, use);
 		if (resource->flow_count == 1 && resource->shared_ratio > 0)
 			fabric_capacity_set(fabric, use->resource, resource->capacity_most);
-		if (resource->flow_count == 0)
-			resource->busy_ps += now_ps;
-		else if (resource->limit_count > 0)
-			fabric_mark_dirty(fabric, use->resource);
+		if (resource->flow_count > 0)
+			continue;
+		resource->busy_ps += now_ps;
+		resource->load = resource->own_load = resource->own_most = 0;
 	}
+	fabric_solve_later(fabric);
 }
 
 /* ---- slots ---- */
@@ -273,8 +263,8 @@ static void flow_block_add(struct fabric *fabric, uint32_t class)
 		flow->serial = 1;
 		flow->class = class;
 		flow->free_next = i + 1 < FLOWS_PER_BLOCK ? first + i + 2 : 0;
+		flow->limit = LIMIT_ALONE;
 		*VEC_PUSH(fabric->arena, &fabric->flows) = flow;
-		VEC_PUSH(fabric->arena, &fabric->shares)->limit = LIMIT_OWN;
 	}
 	fabric->flow_free[class] = first + 1;
 }
@@ -351,15 +341,13 @@ void fabric_flow_ended(void *ctx, uint64_t arg)
 	event_fn *done = flow->done;
 	void *done_ctx = flow->ctx;
 	uint64_t done_arg = flow->arg;
-	int limit = fabric->shares.items[flow->slot].limit;
-	bool stays = done && !fabric->has_cables && !fabric->has_pauses && limit != LIMIT_OWN &&
+	int limit = flow->limit;
+	bool stays = done && !fabric->has_cables && !fabric->has_pauses && limit >= 0 &&
 		     fabric->resources.items[limit].limit_count > 1;
 	account(fabric, flow, flow->size);
 	fabric->ending = flow;
 	if (!stays)
 		ending_over(fabric);
-	else
-		solve_later(fabric);
 	if (done)
 		done(done_ctx, done_arg);
 	ending_over(fabric);
@@ -371,7 +359,7 @@ static bool follows(const struct fabric *fabric, const struct flow_spec *spec)
 	const struct flow *flow = fabric->ending;
 	if (!flow || flow->use_count != spec->use_count ||
 	    flow->cap != (spec->cap > 0 ? spec->cap : INFINITY) ||
-	    fabric->shares.items[flow->slot].weight != (spec->weight > 0 ? spec->weight : 1))
+	    flow->weight != (spec->weight > 0 ? spec->weight : 1))
 		return false;
 	for (size_t i = 0; i < spec->use_count; i++)
 		if (flow->uses[i].resource != spec->uses[i].resource ||
@@ -384,27 +372,17 @@ static bool follows(const struct fabric *fabric, const struct flow_spec *spec)
 static struct flow_id follow(struct fabric *fabric, const struct flow_spec *spec)
 {
 	struct flow *flow = fabric->ending;
-	int limit = fabric->shares.items[flow->slot].limit;
 	fabric->ending = NULL;
 	fabric->flows_started++;
 	fabric->flows_over++;
 	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
 	flow->size = flow->remaining = spec->size;
-	flow->started_ps = flow->updated_ps = engine_now_ps(fabric->engine);
-	flow->end = (struct event_id){0};
+	flow->started_ps = engine_now_ps(fabric->engine);
 	flow->done = spec->done;
 	flow->ctx = spec->ctx;
 	flow->arg = spec->arg;
-	fabric_flow_rate_set(fabric, flow, fabric->shares.items[flow->slot].rate);
-	fabric_flow_end_add(fabric, flow);
-	/* Other flows of a bundle may rely on this end for an event of their own. Flows that
-	 * started just now have no rate yet. */
-	const struct resource *resource = &fabric->resources.items[limit];
-	for (size_t i = 0; i < resource->users.count && resource->flow_count <= BUNDLE_MOST; i++) {
-		uint32_t slot = resource->users.items[i].slot;
-		if (slot != NO_FLOW && fabric->shares.items[slot].rate > 0)
-			fabric_flow_end_add(fabric, fabric->flows.items[slot]);
-	}
+	fabric_pool_follow(fabric, flow);
+	fabric_solve_later(fabric);
 	return (struct flow_id){flow->slot, flow->serial};
 }
 
@@ -425,9 +403,8 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	ending_over(fabric);
 	struct flow *flow = flow_take(fabric, spec->use_count);
 	flow->size = flow->remaining = spec->size;
-	struct share *share = &fabric->shares.items[flow->slot];
-	share->rate = 0;
-	share->weight = spec->weight > 0 ? spec->weight : 1;
+	flow->rate = 0;
+	flow->weight = spec->weight > 0 ? spec->weight : 1;
 	flow->cap = flow->own_cap = spec->cap > 0 ? spec->cap : INFINITY;
 	flow->paused_at = -1;
 	flow->started_ps = flow->updated_ps = engine_now_ps(fabric->engine);
@@ -440,8 +417,11 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	bool meets = false;
 	for (size_t i = 0; i < spec->use_count; i++)
 		meets |= attach(fabric, flow, spec);
-	if (!meets)
+	if (meets)
+		*VEC_PUSH(fabric->arena, &fabric->joining) = flow->slot;
+	else
 		fabric_flow_settle_alone(fabric, flow);
+	fabric_solve_later(fabric);
 	return (struct flow_id){flow->slot, flow->serial};
 }
 
@@ -456,15 +436,8 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 	double cap_new = cap > 0 ? cap : INFINITY;
 	if (cap_new != flow->own_cap) {
 		flow->cap = flow->own_cap = cap_new;
-		bool meets = false;
-		for (size_t i = 0; i < flow->use_count; i++) {
-			if (fabric->resources.items[flow->uses[i].resource].flow_count == 1)
-				continue;
-			fabric_mark_dirty(fabric, flow->uses[i].resource);
-			meets = true;
-		}
-		if (!meets)
-			fabric_flow_settle_alone(fabric, flow);
+		fabric_flow_place_again(fabric, flow);
+		fabric_solve_later(fabric);
 	}
 	return true;
 }
@@ -475,7 +448,6 @@ bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id)
 	struct flow *flow = flow_find(fabric, id);
 	if (!flow)
 		return false;
-	engine_cancel(fabric->engine, flow->end);
 	double left = fabric_flow_remaining(fabric, flow);
 	account(fabric, flow, flow->size - left);
 	detach(fabric, flow);
@@ -488,7 +460,7 @@ double fabric_flow_rate(struct fabric *fabric, struct flow_id id)
 	ending_over(fabric);
 	fabric_settle(fabric);
 	const struct flow *flow = flow_find(fabric, id);
-	return flow ? fabric->shares.items[flow->slot].rate : 0;
+	return flow ? fabric_rate(fabric, flow) : 0;
 }
 
 size_t fabric_flow_count(const struct fabric *fabric)

@@ -17,17 +17,7 @@ static void cap_set(struct fabric *fabric, struct flow *flow, double cap, int pa
 {
 	flow->cap = cap;
 	flow->paused_at = paused_at;
-	for (size_t u = 0; u < flow->use_count; u++) {
-		int index = flow->uses[u].resource;
-		struct resource *resource = &fabric->resources.items[index];
-		if (resource->covered)
-			continue;
-		resource->whole = true;
-		if (resource->dirty)
-			continue;
-		resource->dirty = true;
-		*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
-	}
+	fabric_flow_place_again(fabric, flow);
 }
 
 /* Limits the other flows of a paused port. Returns true if a cap has changed. */
@@ -39,10 +29,10 @@ static bool port_pause(struct fabric *fabric, int index, const struct flow *bloc
 		uint32_t slot = port->users.items[i].slot;
 		if (slot == NO_FLOW || slot == blocked->slot)
 			continue;
-		const struct share *share = &fabric->shares.items[slot];
 		struct flow *flow = fabric->flows.items[slot];
-		double cap = level * share->weight;
-		if (share->rate <= cap * (1 + pause_ratio) || flow->cap <= cap * (1 + pause_ratio))
+		double cap = level * flow->weight;
+		if (fabric_rate(fabric, flow) <= cap * (1 + pause_ratio) ||
+		    flow->cap <= cap * (1 + pause_ratio))
 			continue;
 		cap_set(fabric, flow, cap, index);
 		changed = true;
@@ -53,8 +43,7 @@ static bool port_pause(struct fabric *fabric, int index, const struct flow *bloc
 /* Pauses the ports upstream of the one at which the flow is blocked. */
 static bool upstream_pause(struct fabric *fabric, const struct flow *flow)
 {
-	const struct share *share = &fabric->shares.items[flow->slot];
-	int at = flow->paused_at >= 0 ? flow->paused_at : share->limit;
+	int at = flow->paused_at >= 0 ? flow->paused_at : flow->limit;
 	size_t place = 0;
 	while (place < flow->use_count && flow->uses[place].resource != at)
 		place++;
@@ -65,7 +54,7 @@ static bool upstream_pause(struct fabric *fabric, const struct flow *flow)
 	for (size_t u = 0; u < place; u++)
 		if (fabric->resources.items[flow->uses[u].resource].pauses)
 			changed |= port_pause(fabric, flow->uses[u].resource, flow,
-					      share->rate / share->weight);
+					      fabric_rate(fabric, flow) / flow->weight);
 	return changed;
 }
 

@@ -1,268 +1,300 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Determines how far a change reaches.
+/* Changes the rates near a start, an end, or another cap or capacity.
  *
- * In a max-min solution each flow is limited by its own bound or by one full resource, its limit,
- * on which no flow has a higher level (rate over weight). If this holds for every flow, the rates
- * are the unique solution. So after a change it suffices to find new rates near it and to check the
- * border.
+ * In a max-min solution each flow is limited by its own cap or by one full resource, its limit, on
+ * which no flow has a higher level (rate over weight). If this holds for every flow, the rates are
+ * the unique solution. So it suffices to look at resources for which it may no longer hold.
  *
- * Resources that changed are opened: all their flows become free and get new rates by filling
- * (fill.c). A free flow whose limit is not open is bounded by its present rate. A free flow whose
- * limit is open will move, so the other resources that it fills are opened at once. Then the border
- * is checked: the other resources of flows with a changed rate. A resource of the border that
- * limits some flow may no longer be full or fair. One that limits none may be overloaded. Both are
- * opened as well, and filling is repeated until nothing is left to open. Resources that were not
- * reached keep their limits, flows and rates.
+ * For such a resource, the level of its pool follows from what flows with other limits leave:
  *
- * A resource that limits no flow, and on which flows have started, is not opened if it has enough
- * left for them. Only those flows become free. The check of the border opens it if this is wrong.
+ *   (C(r) - sum over others of a(f, r) x(f)) / sum over its pool of a(f, r) weight(f)
  *
- * A resource with only one flow is a bound of that flow and connects nothing.
+ * A flow with a higher level joins the pool, because the resource is now its limit. A flow of the
+ * pool with a lower level elsewhere leaves it. Both only raise the level. A new level changes loads
+ * on the other resources of the pool, which are looked at next. A resource that limits no flow
+ * matters only if it is overloaded.
+ *
+ * The resource with the lowest next level goes first, because lower levels are final, as in
+ * progressive filling. The cost depends on the resources with a new level, and on the flows with a
+ * new limit, but not on the flows with a new rate (pool.c).
+ *
+ * Rounding could make this go on forever among levels that are nearly equal. So the number of steps
+ * is bounded, and a solve that exceeds it is repeated in another way (refill.c).
  */
 #include "sim/fabric/state.h"
 
-/* opened if less than this part of its capacity is left */
+/* A smaller difference of levels is rounding, and so is a smaller overload. */
+static const double tie_ratio = 1e-12;
+/* A smaller change of a level is not followed. */
+static const double noise_ratio = 1e-14;
+/* Exceeds the rounding errors of a load that is updated by many changes. */
 static const double near_full_ratio = 1e-9;
-/* Exceeds near_full_ratio and the rounding errors of many changes of `spare`. */
-static const double sure_ratio = 1e-6;
 
-static void open_resource(struct fabric *fabric, int index)
+/* Estimates the next level from the present load. */
+static double next_level(const struct fabric *fabric, const struct resource *resource)
+{
+	if (resource->limit_count > 0)
+		return resource->level + (resource->capacity - resource->load) / resource->demand;
+	double most = resource->own_count > 0 ? resource->own_most : 0;
+	for (size_t i = 0; i < resource->columns.count; i++)
+		most = fmax(most, fabric->resources.items[resource->columns.items[i].other].level);
+	return most * resource->capacity / resource->load;
+}
+
+void fabric_mark(struct fabric *fabric, int index)
 {
 	struct resource *resource = &fabric->resources.items[index];
-	resource->dirty = false;
-	if (resource->epoch == fabric->epoch)
+	if (resource->limit_count == 0 &&
+	    resource->load <= resource->capacity * (1 - near_full_ratio))
 		return;
-	resource->epoch = fabric->epoch;
-	*VEC_PUSH(fabric->arena, &fabric->open) = index;
+	double key = next_level(fabric, resource);
+	if (resource->due && resource->key <= key)
+		return;
+	resource->due = true;
+	resource->key = key;
+	fabric_rank(fabric, &fabric->due, key, (uint32_t)index);
 }
 
-/* Returns true if the resource limits no flow, and starting flows will probably not fill it. */
-static bool is_light(const struct resource *resource)
+bool fabric_is_due(const struct fabric *fabric)
 {
-	return !resource->whole && resource->limit_count == 0 &&
-	       resource->spare * resource->flow_count > resource->capacity;
+	return fabric->joining.count + fabric->due.heap.count + fabric->touched.count > 0;
 }
 
-/* A free flow opens its changed resources. If its limit is open, its rate will probably change, so
- * it also opens its full resources. */
-static void open_for(struct fabric *fabric, struct flow *flow, bool moves)
+static void move(struct fabric *fabric, struct flow *flow, int limit)
 {
-	for (uint64_t left = flow->solved_uses; left;) {
-		int index = fabric_use_take(flow, &left)->resource;
-		const struct resource *resource = &fabric->resources.items[index];
-		if ((resource->dirty && !is_light(resource)) ||
-		    (moves && resource->limit_count > 0 && resource->flow_count > 1))
-			open_resource(fabric, index);
+	fabric_pool_leave(fabric, flow);
+	fabric_pool_join(fabric, flow, limit);
+}
+
+bool fabric_uses(const struct flow *flow, int resource)
+{
+	for (uint64_t left = flow->solved_uses; left; left &= left - 1)
+		if (flow->uses[__builtin_ctzll(left)].resource == resource)
+			return true;
+	return false;
+}
+
+/* Moves the flows on a resource that have the limit `from` and a level above `above` into its pool.
+ */
+static void move_in(struct fabric *fabric, int index, int from, double above)
+{
+	const struct resource *resource = &fabric->resources.items[index];
+	for (size_t i = 0; i < resource->users.count; i++) {
+		uint32_t slot = resource->users.items[i].slot;
+		struct flow *flow = slot != NO_FLOW ? fabric->flows.items[slot] : NULL;
+		if (flow && flow->limit == from && fabric_rate(fabric, flow) > above * flow->weight)
+			move(fabric, flow, index);
 	}
 }
 
-/* Makes the flows that have started on a light resource free. */
-static void free_started(struct fabric *fabric, int index)
+static void own_most_find(const struct fabric *fabric, struct resource *resource)
+{
+	resource->own_most = 0;
+	for (size_t i = 0; i < resource->users.count; i++) {
+		uint32_t slot = resource->users.items[i].slot;
+		const struct flow *flow = slot != NO_FLOW ? fabric->flows.items[slot] : NULL;
+		if (flow && flow->limit == LIMIT_OWN)
+			resource->own_most = fmax(resource->own_most, flow->rate / flow->weight);
+	}
+}
+
+/* Moves flows with a higher level, which other pools or caps give them, into the pool. Returns true
+ * if there are any. */
+static bool absorb(struct fabric *fabric, int index, double level)
 {
 	struct resource *resource = &fabric->resources.items[index];
-	resource->dirty = false;
-	for (size_t i = resource->users.count; i-- > 0;) {
-		uint32_t slot = resource->users.items[i].slot;
-		if (slot == NO_FLOW)
+	double above = level > 0 ? level * (1 + tie_ratio) : 0, most = above;
+	int from = LIMIT_ALONE;
+	for (size_t i = 0; i < resource->columns.count; i++) {
+		int other = resource->columns.items[i].other;
+		double there = fabric->resources.items[other].level;
+		if (there <= most)
 			continue;
-		if (fabric->flows.items[slot]->started_ps < engine_now_ps(fabric->engine))
-			break;
-		if (fabric->shares.items[slot].rate > 0)
-			continue;
-		fabric->shares.items[slot].epoch = fabric->epoch;
-		*VEC_PUSH(fabric->arena, &fabric->free_flows) = slot;
-		open_for(fabric, fabric->flows.items[slot], false);
+		most = there;
+		from = other;
 	}
-}
-
-/* Makes the flows of the open resources from index `from` on free. */
-static void free_flows(struct fabric *fabric, size_t from)
-{
-	for (size_t i = from; i < fabric->open.count; i++) {
-		int index = fabric->open.items[i];
-		const struct resource *resource = &fabric->resources.items[index];
-		for (size_t j = 0; j < resource->users.count; j++) {
-			uint32_t slot = resource->users.items[j].slot;
-			if (j + FETCH_AHEAD < resource->users.count &&
-			    resource->users.items[j + FETCH_AHEAD].slot != NO_FLOW)
-				fabric_fetch(fabric, resource->users.items[j + FETCH_AHEAD].slot);
-			if (slot == NO_FLOW)
-				continue;
-			struct share *share = &fabric->shares.items[slot];
-			bool met = share->epoch == fabric->epoch, moves = share->limit == index;
-			if (!met) {
-				share->epoch = fabric->epoch;
-				*VEC_PUSH(fabric->arena, &fabric->free_flows) = slot;
-			}
-			if (!met || moves)
-				open_for(fabric, fabric->flows.items[slot], moves);
+	if (resource->own_count > 0 && resource->own_most > most) {
+		own_most_find(fabric, resource);
+		if (resource->own_most > most) {
+			most = resource->own_most;
+			from = LIMIT_OWN;
 		}
 	}
-}
-
-/* Uses the rates just found. The sum over all flows is needed only if the rise since the last sum
- * could have filled the resource. */
-static bool is_overloaded(const struct fabric *fabric, struct resource *resource)
-{
-	if (resource->spare - resource->rise > sure_ratio * resource->capacity)
+	if (from == LIMIT_ALONE)
 		return false;
-	double load = 0;
-	for (size_t i = 0; i < resource->users.count; i++) {
-		const struct user *user = &resource->users.items[i];
-		if (user->slot == NO_FLOW)
+	if (resource->limit_count == 0)
+		resource->level = most;
+	move_in(fabric, index, from, from == LIMIT_OWN ? most * (1 - tie_ratio) : 0);
+	return true;
+}
+
+/* Moves flows out of the pool that their caps or another full resource keep below the level.
+ * Returns true if there are any. */
+static bool release(struct fabric *fabric, int index, double level)
+{
+	struct resource *resource = &fabric->resources.items[index];
+	double least = level * (1 - tie_ratio);
+	int to = LIMIT_ALONE;
+	for (size_t i = 0; i < resource->rows.count; i++) {
+		int other = resource->rows.items[i].other;
+		double there = fabric->resources.items[other].level;
+		if (there >= least)
 			continue;
-		const struct share *share = &fabric->shares.items[user->slot];
-		load += user->per_unit *
-			(share->epoch == fabric->epoch ? share->solved : share->rate);
+		least = there;
+		to = other;
 	}
-	resource->spare = resource->capacity - load + resource->rise;
-	return load > resource->capacity * (1 - near_full_ratio);
+	bool caps = resource->cap_least < least;
+	if (to == LIMIT_ALONE && !caps)
+		return false;
+	double cap_least = INFINITY;
+	fabric->moving.count = 0;
+	for (size_t i = 0; i < resource->flows.heap.count; i++) {
+		uint32_t slot = resource->flows.heap.items[i].item;
+		const struct flow *flow = fabric->flows.items[slot];
+		double most = flow->cap / flow->weight;
+		if (caps ? most < least : fabric_uses(flow, to))
+			*VEC_PUSH(fabric->arena, &fabric->moving) = slot;
+		else
+			cap_least = fmin(cap_least, most);
+	}
+	resource->cap_least = cap_least;
+	for (size_t i = 0; i < fabric->moving.count; i++)
+		move(fabric, fabric->flows.items[fabric->moving.items[i]], caps ? LIMIT_OWN : to);
+	return true;
 }
 
-static void open_border(struct fabric *fabric)
+static void level_set(struct fabric *fabric, int index, double level)
 {
-	for (size_t i = 0; i < fabric->met.count; i++) {
-		int index = fabric->met.items[i];
-		struct resource *resource = &fabric->resources.items[index];
-		if (resource->limit_count > 0 ||
-		    (resource->rises && is_overloaded(fabric, resource)))
-			open_resource(fabric, index);
-	}
-}
-
-/* Keeps what the new rates leave of the resources. */
-static void keep_spare(struct fabric *fabric)
-{
-	for (size_t i = 0; i < fabric->met.count; i++) {
-		struct resource *resource = &fabric->resources.items[fabric->met.items[i]];
-		resource->spare -= resource->rise;
-	}
-	for (size_t i = 0; i < fabric->open.count; i++) {
-		struct resource *resource = &fabric->resources.items[fabric->open.items[i]];
-		resource->spare = resource->left;
-	}
-}
-
-/* Sorts by order of starting: by radix, lowest byte first; a few items are sorted in place. */
-static void sort_changed(struct fabric *fabric)
-{
-	enum { FEW = 64, DIGITS = 256 };
-	struct changed *from = fabric->changed.items;
-	size_t count = fabric->changed.count;
-	uint64_t differ = 0;
-	for (size_t i = 1; i < count && count <= FEW; i++) {
-		struct changed one = from[i];
-		size_t j = i;
-		for (; j > 0 && from[j - 1].order > one.order; j--)
-			from[j] = from[j - 1];
-		from[j] = one;
-	}
-	for (size_t i = 0; i < count; i++)
-		differ |= from[i].order ^ from[0].order;
-	for (unsigned shift = 0; count > FEW && shift < 64 && differ >> shift; shift += 8) {
-		size_t starts[DIGITS + 1] = {0};
-		if (fabric->sorting.room < fabric->changed.room) {
-			fabric->sorting.room = fabric->changed.room;
-			fabric->sorting.items =
-				ARENA_ARRAY(fabric->arena, fabric->changed.room, struct changed);
-		}
-		struct changed *to = fabric->sorting.items;
-		from = fabric->changed.items;
-		for (size_t i = 0; i < count; i++)
-			starts[(from[i].order >> shift) % DIGITS + 1]++;
-		for (size_t d = 0; d < DIGITS; d++)
-			starts[d + 1] += starts[d];
-		for (size_t i = 0; i < count; i++)
-			to[starts[(from[i].order >> shift) % DIGITS]++] = from[i];
-		size_t room = fabric->sorting.room;
-		fabric->sorting.items = from;
-		fabric->sorting.room = fabric->changed.room;
-		fabric->changed.items = to;
-		fabric->changed.room = room;
+	struct resource *resource = &fabric->resources.items[index];
+	double rise = level - resource->level;
+	if (fabs(rise) <= noise_ratio * level)
+		return;
+	fabric_pool_tick(fabric, resource);
+	fabric_pool_touch(fabric, index);
+	resource->level = level;
+	resource->load = resource->capacity;
+	for (size_t i = 0; i < resource->rows.count; i++) {
+		struct pool_pair_ref ref = resource->rows.items[i];
+		fabric->resources.items[ref.other].load +=
+			fabric->pairs.items[ref.pair].demand * rise;
+		fabric_mark(fabric, ref.other);
 	}
 }
 
-static void forget_epochs(struct fabric *fabric)
+/* Finds the level of the resource's pool, and which flows belong to it. Stops if no steps are left.
+ */
+static void settle(struct fabric *fabric, int index, size_t *steps_left)
 {
-	for (size_t i = 0; i < fabric->shares.count; i++)
-		fabric->shares.items[i].epoch = 0;
-	for (size_t i = 0; i < fabric->resources.count; i++)
-		fabric->resources.items[i].epoch = 0;
-	fabric->epoch = 1;
-}
-
-static void solve_from(struct fabric *fabric, int start)
-{
-	if (++fabric->epoch == 0)
-		forget_epochs(fabric);
-	fabric->free_flows.count = 0;
-	fabric->open.count = 0;
-	if (is_light(&fabric->resources.items[start]))
-		free_started(fabric, start);
-	else
-		open_resource(fabric, start);
-	size_t opened = 0;
+	struct resource *resource = &fabric->resources.items[index];
+	double level;
 	do {
-		free_flows(fabric, opened);
-		opened = fabric->open.count;
-		fabric_fill(fabric);
-		open_border(fabric);
-	} while (opened < fabric->open.count);
-	keep_spare(fabric);
-	for (size_t i = 0; i < fabric->free_flows.count; i++) {
-		const struct flow *flow = fabric->flows.items[fabric->free_flows.items[i]];
-		if (fabric->shares.items[flow->slot].limit != flow->limit_next)
-			fabric_flow_limit_set(fabric, flow, flow->limit_next);
+		if (*steps_left == 0)
+			return;
+		--*steps_left;
+		double others = resource->own_load;
+		for (size_t i = 0; i < resource->columns.count; i++) {
+			struct pool_pair_ref ref = resource->columns.items[i];
+			others += fabric->pairs.items[ref.pair].demand *
+				  fabric->resources.items[ref.other].level;
+		}
+		level = -INFINITY;
+		if (resource->limit_count > 0)
+			level = (resource->capacity - others) / resource->demand;
+		resource->load = others;
+		if (resource->limit_count == 0 && others <= resource->capacity * (1 + tie_ratio))
+			return;
+		resource->load +=
+			resource->demand * (resource->limit_count > 0 ? resource->level : 0);
+	} while (absorb(fabric, index, level) || release(fabric, index, level));
+	level_set(fabric, index, level);
+}
+
+/* Chooses a first limit for a flow; settling then corrects it. */
+static void place(struct fabric *fabric, struct flow *flow)
+{
+	double least = flow->cap / flow->weight;
+	int limit = LIMIT_OWN;
+	for (uint64_t left = flow->solved_uses; left;) {
+		const struct use *use = fabric_use_take(flow, &left);
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		double level = resource->level, demand = use->per_unit * flow->weight;
+		if (resource->limit_count == 0)
+			level = fmax(resource->capacity - resource->load,
+				     resource->capacity / resource->flow_count) /
+				demand;
+		if (level >= least)
+			continue;
+		least = level;
+		limit = use->resource;
 	}
-	sort_changed(fabric);
-	for (size_t i = 0; i < fabric->changed.count; i++) {
-		uint32_t slot = fabric->changed.items[i].slot;
-		struct flow *flow = fabric->flows.items[slot];
-		fabric_flow_rate_set(fabric, flow, fabric->shares.items[slot].solved);
-		fabric_flow_end_add(fabric, flow);
+	if (limit != LIMIT_OWN)
+		fabric->resources.items[limit].level = least;
+	if (limit != LIMIT_OWN || flow->rate != flow->cap)
+		fabric_pool_leave(fabric, flow);
+	fabric_pool_join(fabric, flow, limit);
+}
+
+void fabric_flow_place_again(struct fabric *fabric, struct flow *flow)
+{
+	if (flow->limit == LIMIT_ALONE) {
+		fabric_flow_settle_alone(fabric, flow);
+		return;
 	}
+	fabric_pool_leave(fabric, flow);
+	place(fabric, flow);
 }
 
 static bool meets_nobody(const struct fabric *fabric, const struct flow *flow)
 {
-	size_t alone = 0;
+	uint32_t alone = 0;
 	while (alone < flow->use_count &&
 	       fabric->resources.items[flow->uses[alone].resource].flow_count == 1)
 		alone++;
 	return alone == flow->use_count;
 }
 
-/* Most changes leave a flow that shares nothing, or a bundle. */
-static bool settle_simple(struct fabric *fabric, struct resource *resource)
-{
-	if (resource->flow_count == 0) {
-		resource->dirty = false;
-		return true;
-	}
-	uint32_t slot = resource->users.items[resource->users.count - 1].slot;
-	struct flow *flow = fabric->flows.items[slot];
-	if (resource->flow_count == 1 && meets_nobody(fabric, flow))
-		fabric_flow_settle_alone(fabric, flow);
-	else if (!fabric_bundle_settle(fabric, flow))
-		return false;
-	resource->dirty = false;
-	return true;
-}
-
 void fabric_solve(struct fabric *fabric)
 {
-	for (size_t i = 0; i < fabric->dirty.count; i++) {
-		int index = fabric->dirty.items[i];
-		struct resource *resource = &fabric->resources.items[index];
-		if (resource->dirty && !settle_simple(fabric, resource))
-			solve_from(fabric, index);
+	for (size_t i = 0; i < fabric->joining.count; i++) {
+		struct flow *flow = fabric->flows.items[fabric->joining.items[i]];
+		if (!flow->active || flow->limit != LIMIT_ALONE)
+			continue;
+		if (meets_nobody(fabric, flow))
+			fabric_flow_settle_alone(fabric, flow);
+		else
+			place(fabric, flow);
 	}
-	fabric->dirty.count = 0;
+	fabric->joining.count = 0;
+	size_t steps_left = fabric->steps_most * (fabric->resources.count + fabric->active_count);
+	while (fabric->due.heap.count > 0 && steps_left > 0) {
+		struct ranked first = fabric_rank_first(fabric, &fabric->due);
+		int index = (int)first.item;
+		struct resource *resource = &fabric->resources.items[index];
+		if (!resource->due)
+			continue;
+		resource->due = false;
+		if (resource->flow_count > 0)
+			settle(fabric, index, &steps_left);
+	}
+	if (steps_left == 0)
+		fabric_refill(fabric);
+	/* Ends of one time run in the order in which their flows started. */
+	for (size_t i = 0; i < fabric->touched.count; i++) {
+		int index = fabric->touched.items[i];
+		const struct ranking *flows = &fabric->resources.items[index].flows;
+		uint64_t order = flows->heap.count > 0
+					 ? fabric->flows.items[flows->heap.items[0].item]->order
+					 : 0;
+		fabric_rank(fabric, &fabric->due, (double)order, (uint32_t)index);
+	}
+	fabric->touched.count = 0;
+	while (fabric->due.heap.count > 0)
+		fabric_pool_end_set(fabric, (int)fabric_rank_first(fabric, &fabric->due).item);
 }
 
 void fabric_settle(struct fabric *fabric)
 {
-	bool pauses = fabric->has_pauses && fabric->dirty.count > 0;
+	bool pauses = fabric->has_pauses && fabric_is_due(fabric);
 	fabric_solve(fabric);
 	if (pauses)
 		fabric_pause(fabric);

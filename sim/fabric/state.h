@@ -2,23 +2,19 @@
 /* Internals of the fabric, shared by the files of this folder.
  *
  * flow.c keeps resources, flows and their accounts. pass.c handles flows that end before anything
- * else happens. bundle.c solves the simplest changes, which are the most frequent. solve.c
- * determines how far any other change reaches, and fill.c computes the rates there.
- * tests/fabric_check.h computes all rates with a different method. account.c checks the invariants
- * of a run. cover.c finds resources that cannot limit a flow. topology.c keeps nodes and links.
- * route.c finds routes and counts bytes on the wire.
+ * else happens. pool.c keeps the flows that one resource limits, solve.c changes the rates, and
+ * refill.c solves all of them anew. tests/fabric_check.h computes all rates with a different
+ * method. account.c checks the invariants of a run. cover.c finds resources that cannot limit a
+ * flow. topology.c keeps nodes and links. route.c finds routes and counts bytes on the wire.
  *
  * Each flow has a list of its uses. Each resource has a list of its users in the order in which
- * they started. Every sum over flows that determines a rate runs in that order. So rates do not
- * depend on which change caused the solution.
+ * they started.
  */
 #pragma once
 
 #include "sim/engine/names.h"
 #include "sim/fabric/fabric.h"
 
-/* A smaller change of a rate is rounding. */
-static const double rate_noise_ratio = 1e-14;
 /* A smaller part of a flow's size is the rounding error of sums. */
 static const double residue_ratio = 1e-12;
 /* Tolerance of the invariants (account.c), because sums have many terms and ends are rounded to a
@@ -26,8 +22,8 @@ static const double residue_ratio = 1e-12;
 static const double account_slack_ratio = 1e-9;
 static const int64_t account_slack_ps = 2;
 
-/* Bundles of more flows go to the general solver. */
-enum { LIMIT_OWN = -1, FLOW_CLASSES = 6, BUNDLE_MOST = 32 };
+/* LIMIT_ALONE: the solver leaves the flow out, because it has shared no resource yet. */
+enum { LIMIT_OWN = -1, LIMIT_ALONE = -2, FLOW_CLASSES = 6 };
 #define NO_FLOW UINT32_MAX
 
 /* A resource used by a flow. */
@@ -43,21 +39,10 @@ struct user {
 	uint32_t slot; /* NO_FLOW: the flow has ended */
 };
 
-/* The data of flows that the solver reads most often, by slot, in compact form. */
-struct share {
-	double weight;
-	double rate;    /* 0: not solved yet */
-	double solved;  /* solver: the new rate; 0: not found yet */
-	uint32_t epoch; /* solver: the last solution that visited it */
-	/* the full resource that limits its rate; LIMIT_OWN: its cap, or a resource that it does
-	 * not share */
-	int limit;
-};
-
 struct flow {
-	double size, remaining; /* `remaining` is as of updated_ps, when the rate was set */
-	int64_t started_ps, updated_ps, end_ps;
-	struct event_id end; /* {0}: another flow of its bundle ends first (bundle.c) */
+	double size, remaining; /* `remaining` is as of updated_ps, without a pool */
+	int64_t started_ps, updated_ps;
+	struct event_id end; /* {0}: in a pool, whose event ends its first flow */
 	event_fn *done;
 	void *ctx;
 	uint64_t arg;
@@ -67,14 +52,40 @@ struct flow {
 	bool active;
 	/* The following fields are read by the solver and are adjacent. */
 	uint32_t use_count;
-	int limit_next;       /* solver: limit of the new rate */
+	/* the full resource that limits its rate; LIMIT_OWN: its cap; or LIMIT_ALONE */
+	int limit;
+	uint32_t heap_at; /* in a pool: its place in the heap */
+	double end_clock; /* in a pool: the pool's clock at its end */
+	double weight;
+	double rate;          /* without a pool; 0: it starts now */
 	uint64_t order;       /* order of starting */
 	double cap;           /* INFINITY: unlimited */
 	double own_cap;       /* without pauses (pause.c) */
 	int paused_at;        /* the resource that pauses it; -1: none */
-	double bound;         /* solver: upper bound of the rate */
 	uint64_t solved_uses; /* bit set: the solver needs this use (cover.c) */
 	struct use uses[];
+};
+
+/* A heap of items by key, smallest first. */
+struct ranked {
+	double key;
+	uint32_t item;
+};
+struct ranking {
+	VEC(struct ranked) heap;
+};
+
+/* The flows of one pool on another resource (pool.c). */
+struct pool_pair {
+	double demand; /* sum of a * weight */
+	uint32_t count;
+	int pool, on;
+	uint32_t row_at, column_at; /* places in the lists of the two resources */
+	uint32_t free_next;         /* next free pair, plus 1 */
+};
+struct pool_pair_ref {
+	int other; /* the other resource */
+	uint32_t pair;
 };
 
 struct resource {
@@ -82,11 +93,6 @@ struct resource {
 	double capacity;
 	VEC(struct user) users; /* in the order of starting; some have ended */
 	uint32_t flow_count;
-	uint32_t limit_count; /* number of flows that it limits; if positive, it is full */
-	uint32_t epoch;       /* solver: the solution that opened it */
-	bool touched;         /* solver: left and demand were updated incrementally */
-	bool dirty;
-	bool whole;             /* dirty, and not only because flows have started on it */
 	bool covered;           /* it cannot limit a flow, so the solver leaves it out (cover.c) */
 	uint8_t cover_failures; /* how often it had or became no cover */
 	int cover_step;         /* places in a flow's uses from it to `cover`; 0: none */
@@ -102,34 +108,27 @@ struct resource {
 	double delivered; /* bytes of messages, as reported by their senders */
 	double capacity_most;
 	/* ---- solver ---- */
-	double left;       /* capacity not used by fixed flows */
-	double demand;     /* sum of a * weight over flows that are not fixed */
-	double demand_all; /* sum of a * weight over all flows */
-	uint32_t waiting;  /* number of flows that are not fixed */
-	bool rises;        /* the rate of some flow rises, while it is not open */
-	double rise;       /* by how much its load rises then */
-	double spare;      /* lower bound, up to rounding, of what its flows leave of it */
-	uint64_t round;    /* the last filling in which it is in `met` */
-};
-
-/* Number of flows between the one that is read and the one that is prefetched. With a hundred
- * thousand flows, the solver is limited by memory latency. */
-enum { FETCH_AHEAD = 8 };
-
-/* A heap of items by key, smallest first. */
-struct ranked {
-	double key;
-	size_t item;
-};
-struct ranking {
-	VEC(struct ranked) heap;
-	double least;    /* before it is ordered: the least key */
-	unsigned passes; /* searches before it was ordered */
-};
-
-struct changed {
-	uint64_t order;
-	uint32_t slot;
+	double load; /* sum of a * rate over its flows, up to rounding */
+	double key;  /* while it is due: its lowest key in the heap */
+	bool due;    /* a change may reach it */
+	bool touched;
+	double waiting;  /* demand of flows without a limit (refill.c) */
+	double own_load; /* load of flows at their caps */
+	uint32_t own_count;
+	double own_most;                   /* upper bound of their levels (rate over weight) */
+	VEC(struct pool_pair_ref) columns; /* other pools with flows here */
+	/* ---- its pool: the flows that it limits, if it is full ---- */
+	uint32_t limit_count;
+	double level;     /* rate over weight of each; INFINITY: there are none */
+	double demand;    /* sum of a * weight */
+	double cap_least; /* lower bound of cap over weight */
+	double clock;     /* integral of the level over time */
+	int64_t clock_ps; /* time of the clock */
+	int64_t end_ps;   /* time of its event */
+	struct event_id end;
+	bool shared;                    /* several flows used it when its end was last set */
+	struct ranking flows;           /* by end_clock */
+	VEC(struct pool_pair_ref) rows; /* other resources of its flows */
 };
 
 struct link {
@@ -159,31 +158,24 @@ struct fabric {
 
 	struct names *resource_names;
 	VEC(struct resource) resources;
-	VEC(int) dirty;
 	bool solve_due;              /* an event at the current time will compute the new rates */
 	uint64_t capacity_changes;   /* number of changes plus 1 */
 	bool has_cables, has_pauses; /* some resource has cables; some resource pauses */
 
 	VEC(struct flow *) flows;         /* by slot */
-	VEC(struct share) shares;         /* by slot */
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started, flows_over;
 	size_t active_count;
 	struct flow *ending; /* flow that ends in the present event and still holds its place */
 
-	/* ---- scratch memory of the solver ---- */
-	uint32_t epoch;
-	uint64_t round;
-	VEC(int) open;               /* resources whose flows are all free */
-	VEC(int) met;                /* other resources of flows with a new rate */
-	VEC(uint32_t) free_flows;    /* slots of those free flows */
-	size_t waiting;              /* number of free flows that are not fixed */
-	VEC(struct changed) changed; /* free flows with a new rate */
-	VEC(struct changed) sorting;
-	struct ranking levels; /* open resources with flows that are not fixed */
-	struct ranking bounds; /* free flows with an upper bound */
-	VEC(int) least;        /* resources taken from levels, which are the next to be full */
-	VEC(struct ranked) aside;
+	/* ---- solver ---- */
+	VEC(uint32_t) joining; /* slots of flows that share resources from now on */
+	struct ranking due;    /* resources that changes may reach, by their next level */
+	VEC(int) touched;      /* pools whose next end may have changed */
+	VEC(uint32_t) moving;  /* slots of flows that get another limit */
+	VEC(struct pool_pair) pairs;
+	uint32_t pair_free; /* first free pair, plus 1 */
+	size_t steps_most;  /* of one solve, for each flow and resource; more: refill.c */
 
 	struct names *node_names, *link_names;
 	VEC(struct link) links;
@@ -213,22 +205,28 @@ static inline int64_t fabric_busy_ps(const struct fabric *fabric, const struct r
 	return resource->busy_ps + (resource->flow_count > 0 ? engine_now_ps(fabric->engine) : 0);
 }
 
-/* Returns the part of a flow's size that remains now. */
-static inline double fabric_flow_remaining(const struct fabric *fabric, const struct flow *flow)
+/* Returns the rate of an active flow; 0: it has just started. */
+static inline double fabric_rate(const struct fabric *fabric, const struct flow *flow)
 {
-	int64_t spent_ps = engine_now_ps(fabric->engine) - flow->updated_ps;
-	double left = flow->remaining - fabric->shares.items[flow->slot].rate * s_from_ps(spent_ps);
-	return left > flow->size * residue_ratio ? left : 0;
+	return flow->limit < 0 ? flow->rate
+			       : flow->weight * fabric->resources.items[flow->limit].level;
 }
 
-static inline void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit)
+/* Returns what remains of a flow's size now, with rounding errors. */
+static inline double fabric_flow_left(const struct fabric *fabric, const struct flow *flow)
 {
-	struct share *share = &fabric->shares.items[flow->slot];
-	if (share->limit != LIMIT_OWN)
-		fabric->resources.items[share->limit].limit_count--;
-	share->limit = limit;
-	if (limit != LIMIT_OWN)
-		fabric->resources.items[limit].limit_count++;
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	if (flow->limit < 0)
+		return flow->remaining - flow->rate * s_from_ps(now_ps - flow->updated_ps);
+	const struct resource *pool = &fabric->resources.items[flow->limit];
+	double clock = pool->clock + pool->level * s_from_ps(now_ps - pool->clock_ps);
+	return (flow->end_clock - clock) * flow->weight;
+}
+
+static inline double fabric_flow_remaining(const struct fabric *fabric, const struct flow *flow)
+{
+	double left = fabric_flow_left(fabric, flow);
+	return left > flow->size * residue_ratio ? left : 0;
 }
 
 /* Removes the first of the uses that are left from the set, and returns it. */
@@ -239,27 +237,45 @@ static inline struct use *fabric_use_take(struct flow *flow, uint64_t *left)
 	return use;
 }
 
-static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
-{
-	const char *flow = (const char *)fabric->flows.items[slot];
-	__builtin_prefetch(flow + offsetof(struct flow, use_count));
-	__builtin_prefetch(flow + offsetof(struct flow, uses) + 48);
-}
-
-/* Computes max-min rates of free_flows on the open resources: sets solved, limit_next and changed.
- */
-void fabric_fill(struct fabric *fabric);
 /* Solves all pending changes now, including those of pauses. */
 void fabric_settle(struct fabric *fabric);
 /* Solves all pending changes with the present caps. */
 void fabric_solve(struct fabric *fabric);
+/* Returns true if there are any. */
+bool fabric_is_due(const struct fabric *fabric);
+/* Adds an event at the present time that solves them. */
+void fabric_solve_later(struct fabric *fabric);
+/* Solves all rates anew, with at least one flow less at each step. */
+void fabric_refill(struct fabric *fabric);
+/* Returns true if the resource can limit the flow. */
+bool fabric_uses(const struct flow *flow, int resource);
+/* A change may reach the resource. */
+void fabric_mark(struct fabric *fabric, int index);
+/* The flow's cap has changed. */
+void fabric_flow_place_again(struct fabric *fabric, struct flow *flow);
+
 /* Returns size / rate, rounded up to a picosecond. A quotient that exceeds a whole number only by
  * rounding gives that number. */
 int64_t fabric_duration_ps(double size, double rate);
-/* Sets a new rate of an active flow from now on, and so a new end. fabric_flow_end_add then adds
- * the event of the end. */
-void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
-void fabric_flow_end_add(struct fabric *fabric, struct flow *flow);
+/* Computes the rate and the end of a flow that shares nothing. */
+void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
+/* Makes the flow a part of the pool of `limit`, or of the flows at their caps (LIMIT_OWN). */
+void fabric_pool_join(struct fabric *fabric, struct flow *flow, int limit);
+void fabric_pool_leave(struct fabric *fabric, struct flow *flow);
+/* Gives a flow that takes the place of an ended one its end. */
+void fabric_pool_follow(struct fabric *fabric, struct flow *flow);
+/* Adds the flow's use to the loads, or removes it (sign -1). */
+void fabric_use_count(struct fabric *fabric, const struct flow *flow, const struct use *use,
+		      int sign);
+/* Advances the clock of a pool to the present time. */
+void fabric_pool_tick(struct fabric *fabric, struct resource *pool);
+/* The next end of the pool may have changed; fabric_pool_end_set then sets its event. */
+void fabric_pool_touch(struct fabric *fabric, int index);
+void fabric_pool_end_set(struct fabric *fabric, int index);
+
+/* Adds an item, or takes the first one. */
+void fabric_rank(struct fabric *fabric, struct ranking *ranking, double key, uint32_t item);
+struct ranked fabric_rank_first(struct fabric *fabric, struct ranking *ranking);
 
 /* Divides a link's direction into its cables, and sets what congestion does to it. */
 void fabric_cables_add(struct fabric *fabric, int link, int direction);
@@ -268,21 +284,14 @@ void fabric_cables_choose(const struct fabric *fabric, struct flow_spec *spec);
 /* Lowers the caps of flows that share a paused port with blocked ones. */
 void fabric_pause(struct fabric *fabric);
 
-/* Computes the rate of a flow that shares nothing, without the solver. */
-void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
-/* Computes the rates of the flow's bundle (bundle.c). Returns false if the flow does not belong to
- * a bundle. */
-bool fabric_bundle_settle(struct fabric *fabric, struct flow *flow);
-/* Runs as the event at the end of a flow. */
-void fabric_flow_ended(void *fabric, uint64_t slot);
+/* Runs as the event at the end of a flow, or by that of its pool. */
+void fabric_flow_ended(void *flow, uint64_t fabric);
 
-/* Check the invariants of a flow that has ended or was cancelled after moving `moved` units, and of
- * its new rate. */
+/* Checks the invariants of a flow that has ended or was cancelled after moving `moved` units. */
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved);
-void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate);
+/* Returns an upper bound of what an active flow can have moved. */
+double fabric_flow_could(const struct fabric *fabric, const struct flow *flow);
 
-/* Makes the solver compute the rates on the resource again, unless it is covered. */
-void fabric_mark_dirty(struct fabric *fabric, int index);
 /* Returns true if the resource of this use of a starting flow is and stays covered. */
 bool fabric_covers(struct fabric *fabric, const struct flow_spec *spec, size_t place);
 /* The resource, or all resources that it covers, can limit flows from now on. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* With only four hosts flows often use the same resources as other flows (a bundle,
- * sim/fabric/bundle.c), and as often they do not. Flows start, end, are cancelled and change at
+/* With only four hosts flows often use the same resources as other flows (a bundle), and as often
+ * they do not. Flows start, end, are cancelled and change at
  * random. The rates must equal those of an independent solution, all flows must end, and the links
  * must carry what was sent. */
 #include "sim/base/arena.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flows come and go on a two-level tree whose core has too little bandwidth. They belong to jobs,
- * most of which stay in one rack, so a change can concern few flows or nearly all. At random times
- * each rate must equal that of a solution from scratch (tests/plain_share.h). */
+/* Flows come and go on a two-level tree whose core has too little bandwidth, or on a ring, as along
+ * one dimension of a torus. They belong to jobs, most of which stay in one rack, so a change can
+ * concern few flows or nearly all. At random times each rate must equal that of a solution from
+ * scratch (tests/plain_share.h). */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/fabric/fabric.h"
+#include "sim/fabric/state.h"
 #include "tests/plain_share.h"
 #include "tests/test.h"
 
@@ -18,6 +19,7 @@ struct tree {
 	struct rng rng;
 	int up[HOSTS], down[HOSTS], rack_up[RACKS], rack_down[RACKS];
 	size_t job; /* consecutive hosts of a job */
+	bool ring;
 	struct flow_spec specs[FLOWS_MAX];
 	struct flow_id ids[FLOWS_MAX];
 	bool active[FLOWS_MAX];
@@ -62,8 +64,10 @@ static void add_flow(struct tree *tree)
 	size_t to = from / tree->job * tree->job + rng_below(&tree->rng, tree->job);
 	spec->size = 1 + 1000 * rng_uniform(&tree->rng);
 	spec->uses[spec->use_count++] = (struct flow_use){tree->up[from], 1};
+	for (size_t at = from + 1; tree->ring && at <= from + HOSTS / 3 && at != to; at++)
+		flow_use_add(spec, tree->up[at % HOSTS], 1);
 	spec->uses[spec->use_count++] = (struct flow_use){tree->down[to], 1};
-	if (from / HOSTS_PER_RACK != to / HOSTS_PER_RACK) {
+	if (!tree->ring && from / HOSTS_PER_RACK != to / HOSTS_PER_RACK) {
 		size_t up = from / HOSTS_PER_RACK, down = to / HOSTS_PER_RACK;
 		spec->uses[spec->use_count++] = (struct flow_use){tree->rack_up[up], 1.06};
 		spec->uses[spec->use_count++] = (struct flow_use){tree->rack_down[down], 1.06};
@@ -113,17 +117,19 @@ static void disturb(void *ctx, uint64_t arg)
 		compare(tree);
 }
 
-static void incremental_rates_equal_a_solution_from_scratch(void)
+static void run_rounds(uint64_t rounds, size_t steps_most)
 {
 	static struct tree tree;
 	static const size_t jobs[] = {3, 5, 10, HOSTS};
 	static const size_t pending[] = {20, 100, 300};
-	for (uint64_t round = 0; round < 12; round++) {
+	for (uint64_t round = 0; round < rounds; round++) {
 		struct arena *arena = arena_new();
 		memset(&tree, 0, sizeof tree);
 		tree.rng = rng_named(round, "churn");
 		tree.job = jobs[round % 4];
+		tree.ring = round >= 12 || (rounds < 12 && round == rounds - 1);
 		build(&tree, arena);
+		tree.fabric->steps_most = steps_most;
 		for (size_t i = 0; i < pending[round % 3]; i++)
 			add_flow(&tree);
 		for (uint64_t i = 0; i < 150; i++)
@@ -138,8 +144,20 @@ static void incremental_rates_equal_a_solution_from_scratch(void)
 	}
 }
 
+static void incremental_rates_equal_a_solution_from_scratch(void)
+{
+	run_rounds(15, 64);
+}
+
+/* No step is allowed, so each solve is one from scratch (refill.c). */
+static void rates_of_a_solve_that_takes_too_long_are_right(void)
+{
+	run_rounds(5, 0);
+}
+
 static const struct test tests[] = {
 	TEST(incremental_rates_equal_a_solution_from_scratch),
+	TEST(rates_of_a_solve_that_takes_too_long_are_right),
 };
 
 int main(void)

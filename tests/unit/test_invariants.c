@@ -54,7 +54,7 @@ static struct resource *wire_of(const struct system *s)
 static void plant_rate(void *ctx, uint64_t arg)
 {
 	struct system *s = ctx;
-	s->fabric->shares.items[s->id.slot].rate = 9;
+	flow_of(s)->rate = 9;
 }
 
 static void plant_start(void *ctx, uint64_t arg)
@@ -79,7 +79,6 @@ static void plant_high_rate(void *ctx, uint64_t arg)
 {
 	struct system *s = ctx;
 	flow_of(s)->cap = 4;
-	fabric_flow_rate_set(s->fabric, flow_of(s), 5);
 }
 
 static void stop_here(void *ctx, uint64_t arg)
@@ -114,7 +113,7 @@ static void flow_that_moves_too_much_or_too_fast_stops_the_run(void)
 		   "has moved 100 of 100 units: this is more than its rates allow (90");
 	check_stop(plant_start,
 		   "has moved 100 of 100 units: this is more than it could move alone on wire (60");
-	check_stop(plant_high_rate, "above its cap (5)");
+	check_stop(plant_high_rate, "its rate is above its cap (10)");
 }
 
 static void run_to_4_s(struct system *s)
