@@ -112,6 +112,8 @@ class SensitivityOptions(CaseOptions, total=False):
 
 class ValidateOptions(Output, total=False):
     topology: str | os.PathLike[str]
+    model: str | os.PathLike[str]
+    engine: str | os.PathLike[str]
     transport: str
     profile: str | os.PathLike[str]
     exchange: str | os.PathLike[str]

@@ -127,7 +127,7 @@ expect 0 '' run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl
 grep -q ' steps/s$' "$scratch.out" || complain "run: $(head -1 "$scratch.out")"
 farwire run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --format json
 grep -q '"throughput": {.*"unit": "steps/s"}' "$scratch.out" || complain 'JSON does not count steps'
-farwire sweep -q --topology dgx1-v100 --calls a100.jsonl --vary calls.kernel=1,2 --format csv
+farwire sweep -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --vary calls.kernel=1,2 --format csv
 grep -q '^calls.kernel,steps_per_s,' "$scratch.out" || complain "CSV: $(head -1 "$scratch.out")"
 # The shortest step is three kernels of 1 ms, so no parameter of the host gives 1000 steps/s.
 expect 0 '' solve -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --target 'throughput>=1000' --for driver.launch
