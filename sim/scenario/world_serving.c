@@ -358,7 +358,8 @@ static size_t host_blocks(const struct server *server, const struct serving_serv
 	double parts = (double)server->entry->rank_count / of->spread;
 	double block_B =
 		service->params->block_count * parts * serving_model_token_B(server->model);
-	return service->generates ? (size_t)(service->params->host_cache_B / block_B) : 0;
+	bool keeps = service->generates && block_B > 0; /* recurrent layers keep no tokens */
+	return keeps ? (size_t)(service->params->host_cache_B / block_B) : 0;
 }
 
 /* ---- a replica ---- */
