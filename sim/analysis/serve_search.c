@@ -33,7 +33,6 @@ struct layout_search {
 	struct diag *diag;
 	const struct serve_search_request *request;
 	struct case_request base; /* without case.gpus */
-	struct serving_memo *memo;
 	const struct scenario *scenario;
 	const struct service_entry *service;
 	const struct serve_params *params;
@@ -84,7 +83,6 @@ static bool read_case(struct layout_search *s)
 {
 	double gpus = 0;
 	s->base = without_gpus(s->arena, &s->request->input.request, &gpus);
-	s->base.memo = s->memo;
 	/* one replica does both, whatever layouts there will be */
 	const struct setting both = {"case.prefill=0", {"farwire plan", 0}};
 	const struct case_request one = request_with(s->arena, &s->base, &both, 1);
@@ -233,8 +231,7 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 		memcpy(values, (const double[]){256, 64, 1024}, 3 * sizeof *values);
 		return 3;
 	default:
-		values[count++] = 8192;
-		values[count] = 2048;
+		memcpy(values, (const double[]){8192, 2048}, 2 * sizeof *values);
 		return generates ? 2 : 1;
 	}
 }
@@ -575,8 +572,18 @@ static struct serve_search *answer(struct layout_search *s)
 	return found;
 }
 
-static const struct serve_search *search(struct layout_search *s, struct sweep_fault *fault)
+const struct serve_search *serve_search_run(struct arena *arena, struct diag *diag,
+					    const struct serve_search_request *request,
+					    struct sweep_fault *fault)
 {
+	struct layout_search *s = ARENA_NEW(arena, struct layout_search);
+	*s = (struct layout_search){.arena = arena,
+				    .diag = diag,
+				    .request = request,
+				    .meter = {.watch = request->input.watch}};
+	pthread_mutex_init(&s->meter.lock, NULL);
+	plan_meter_begin(&s->meter, 1, 0, 0);
+	*fault = (struct sweep_fault){0};
 	if (!read_case(s) || !read_axes(s) || !find_candidates(s))
 		return NULL;
 	for (int first = 1; first >= 0; first--) {
@@ -587,23 +594,5 @@ static const struct serve_search *search(struct layout_search *s, struct sweep_f
 	struct serve_search *found = answer(s);
 	if (found->best_count > 0)
 		found->load = load_of(s, &found->layouts[0], fault);
-	return fault->broken || diag_count(s->diag) ? NULL : found;
-}
-
-const struct serve_search *serve_search_run(struct arena *arena, struct diag *diag,
-					    const struct serve_search_request *request,
-					    struct sweep_fault *fault)
-{
-	struct layout_search *s = ARENA_NEW(arena, struct layout_search);
-	*s = (struct layout_search){.arena = arena,
-				    .diag = diag,
-				    .request = request,
-				    .memo = serving_memo_new(),
-				    .meter = {.watch = request->input.watch}};
-	pthread_mutex_init(&s->meter.lock, NULL);
-	plan_meter_begin(&s->meter, 1, 0, 0);
-	*fault = (struct sweep_fault){0};
-	const struct serve_search *found = search(s, fault);
-	serving_memo_free(s->memo);
-	return found;
+	return fault->broken || diag_count(diag) ? NULL : found;
 }
