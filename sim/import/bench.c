@@ -54,14 +54,13 @@ static const char *cell_text(struct serving_reader *r, const char *text)
 static void add_row(struct serving_reader *r, const struct serving_load *l, const char *metric,
 		    double value)
 {
-	reading_line(
-		&r->reading,
-		"\t\t, "
-		"\"test\\t%s\\t%s\\t%s\\t%.9g\\t%.9g\\t%.9g\\t%.9g\\t%.9g\\t%.6g\\t%.9g\\t%.6g"
-		"\\t%.9g\\t%.9g\\t%s\\t%.9g\"",
-		l->engine, l->model, l->weights, l->clients, l->rate, l->arrivals_spread,
-		l->requests, l->prompt, l->prompt_spread, l->output, l->output_spread, l->prefix,
-		l->sequence, metric, value);
+	reading_line(&r->reading,
+		     "\t\t, "
+		     "\"test\\t%s\\t%s\\t%s\\t%.9g\\t%.9g\\t%.9g\\t%.9g\\t%.9g\\t%.6g\\t%.9g\\t%.6g"
+		     "\\t%.9g\\t%.9g\\t%s\\t%.9g\"",
+		     l->engine, l->model, l->weights, l->clients, l->rate, l->arrivals_spread,
+		     l->requests, l->prompt, l->prompt_spread, l->output, l->output_spread,
+		     l->prefix, l->sequence, metric, value);
 	r->reading.used_count++;
 }
 

@@ -203,10 +203,11 @@ static void preempted_requests_come_back_from_host_memory(void)
 	}
 }
 
-/* A prompt of 32 tokens takes 32 ms. The second request shares its first block, so that its other 16
- * tokens end at 49 ms, with the second token of the first request. All 4 blocks are used, and the
- * second request is preempted. The first one has its other 15 tokens at 64 ms. Then the second one
- * loads the 16 tokens that it does not share in 1.6 ms, and has its other 16 tokens at 81.6 ms. */
+/* A prompt of 32 tokens takes 32 ms. The second request shares its first block, so that its other
+ * 16 tokens end at 49 ms, with the second token of the first request. All 4 blocks are used, and
+ * the second request is preempted. The first one has its other 15 tokens at 64 ms. Then the second
+ * one loads the 16 tokens that it does not share in 1.6 ms, and has its other 16 tokens at 81.6 ms.
+ */
 static void preempted_requests_load_what_their_prefix_lacks(void)
 {
 	struct serve_request pair[] = {{0, 32, 17, 1, 17}, {0, 32, 17, 1, 17}};

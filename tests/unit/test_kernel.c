@@ -325,7 +325,8 @@ static void fp8_fp4_and_plain_products_have_parts_of_the_peak_of_their_own(void)
 		work.plain = i == 2;
 		low.fill_s = low.plain_fill_s = 0;
 		double before_s = kernel_duration_s(&gpu, &by_low, &work);
-		double *own[] = {&low.product_fp8_ratio, &low.product_fp4_ratio, &low.plain_fp8_ratio};
+		double *own[] = {&low.product_fp8_ratio, &low.product_fp4_ratio,
+				 &low.plain_fp8_ratio};
 		*own[i] /= 2;
 		CHECK_NEAR(kernel_duration_s(&gpu, &by_low, &work), 2 * before_s, 0.01 * before_s);
 		*own[i] *= 2;
