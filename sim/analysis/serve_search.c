@@ -83,7 +83,6 @@ static bool read_case(struct layout_search *s)
 {
 	double gpus = 0;
 	s->base = without_gpus(s->arena, &s->request->input.request, &gpus);
-	s->base.memo = serving_memo_new(s->arena);
 	/* one replica does both, whatever layouts there will be */
 	const struct setting both = {"case.prefill=0", {"farwire plan", 0}};
 	const struct case_request one = request_with(s->arena, &s->base, &both, 1);
@@ -232,8 +231,7 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 		memcpy(values, (const double[]){256, 64, 1024}, 3 * sizeof *values);
 		return 3;
 	default:
-		values[count++] = 8192;
-		values[count] = 2048;
+		memcpy(values, (const double[]){8192, 2048}, 2 * sizeof *values);
 		return generates ? 2 : 1;
 	}
 }

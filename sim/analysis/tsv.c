@@ -47,8 +47,16 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 			   cells, r->columns.count);
 }
 
-static const struct tsv *finished(const struct tsv_reader *r)
+/* Returns NULL if there were errors, or no rows. */
+static const struct tsv *finished(const struct tsv_reader *r, struct origin origin, size_t before)
 {
+	if (r->lines.count == 0 && diag_count(r->diag) == before)
+		diag_error(r->diag, origin,
+			   "the %s no rows (write a header line with the names of columns, "
+			   "then rows)",
+			   origin.line ? "lines have" : "file has");
+	if (diag_count(r->diag) != before)
+		return NULL;
 	r->tsv->columns = r->columns.items;
 	r->tsv->column_count = r->columns.count;
 	r->tsv->cells = r->cells.items;
@@ -67,7 +75,7 @@ const struct tsv *tsv_of(struct arena *arena, struct diag *diag, const struct cf
 		take_line(&r, arena_strdup(arena, line ? line : ""),
 			  cfg_origin(cfg_at(list, i)).line);
 	}
-	return diag_count(diag) == before ? finished(&r) : NULL;
+	return finished(&r, cfg_origin(list), before);
 }
 
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path)
@@ -98,11 +106,7 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
 			   strerror(errno));
 	fclose(file);
-	if (r.lines.count == 0 && diag_count(diag) == before)
-		diag_error(diag, (struct origin){path, 0},
-			   "the file has no rows (write a header line with the names of columns, "
-			   "then rows)");
-	return diag_count(diag) == before ? finished(&r) : NULL;
+	return finished(&r, (struct origin){path, 0}, before);
 }
 
 size_t tsv_column(const struct tsv *tsv, const char *name)

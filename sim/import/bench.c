@@ -27,7 +27,7 @@ struct serving_reader {
 	struct reading reading;
 	const char *path;
 	int line;
-	bool llama;
+	bool llama, served; /* there were results of llama-bench, or of servers */
 	size_t result_count;
 	const char *heads[CELLS_MAX]; /* of a table of llama-bench */
 	size_t head_count;
@@ -54,14 +54,13 @@ static const char *cell_text(struct serving_reader *r, const char *text)
 static void add_row(struct serving_reader *r, const struct serving_load *l, const char *metric,
 		    double value)
 {
-	reading_line(
-		&r->reading,
-		"\t\t, "
-		"\"test\\t%s\\t%s\\t%s\\t%g\\t%.9g\\t%.9g\\t%g\\t%.9g\\t%.6g\\t%.9g\\t%.6g\\t%g\\t"
-		"%g\\t%s\\t%.9g\"",
-		l->engine, l->model, l->weights, l->clients, l->rate, l->arrivals_spread,
-		l->requests, l->prompt, l->prompt_spread, l->output, l->output_spread, l->prefix,
-		l->sequence, metric, value);
+	reading_line(&r->reading,
+		     "\t\t, "
+		     "\"test\\t%s\\t%s\\t%s\\t%.9g\\t%.9g\\t%.9g\\t%.9g\\t%.9g\\t%.6g\\t%.9g\\t%.6g"
+		     "\\t%.9g\\t%.9g\\t%s\\t%.9g\"",
+		     l->engine, l->model, l->weights, l->clients, l->rate, l->arrivals_spread,
+		     l->requests, l->prompt, l->prompt_spread, l->output, l->output_spread,
+		     l->prefix, l->sequence, metric, value);
 	r->reading.used_count++;
 }
 
@@ -193,6 +192,7 @@ static bool take_served(struct serving_reader *r, const struct json *result)
 	l.rate = isinf(rate) ? 1 : rate;
 	/* vLLM draws gaps of a gamma distribution of this shape (get_request) */
 	l.arrivals_spread = 1 / sqrt(fmax(1e-4, number_or(result, "burstiness", 1)));
+	r->served = true;
 	if (load_fits(r, &l))
 		take_statistics(r, result, &l);
 	return diag_count(r->reading.diag) == 0;
@@ -206,7 +206,8 @@ static bool take_llama(struct serving_reader *r, const char *model, double promp
 {
 	static const char *const quantised[][2] = {
 		{"Q4", "int4"}, {"IQ4", "int4"}, {"Q8", "int8"}, {"MXFP4", "fp4"}};
-	if (!(per_s > 0) || !isfinite(per_s) || !(prompt + output >= 1))
+	if (!(per_s > 0) || !isfinite(per_s) || !(prompt >= 0 && output >= 0) ||
+	    !(prompt + output >= 1))
 		return fail(r, "a test of llama-bench lacks its tokens or its tokens/s");
 	struct serving_load l = {.engine = "llama-cpp-rpc",
 				 .model = cell_text(r, model),
@@ -419,6 +420,9 @@ static bool import_bench_files(struct arena *arena, struct diag *diag, const cha
 	r->line = 1;
 	if (r->reading.used_count == 0)
 		return fail(r, "the files have no results");
+	if (r->llama && r->served)
+		return fail(r, "llama-bench does not measure a server, so that its results need a "
+			       "dataset of their own");
 	/* llama-bench measures neither the tokeniser nor the choice of tokens (its README) */
 	reading_line(&r->reading, "\t];\n\tsettings = [\"serve.warmup=%s];\n};",
 		     r->llama ? "0.5\", \"serve.request_host=0\", \"serve.sequence_host=0\""

@@ -186,14 +186,15 @@ static void read_draft(struct reader *c, struct service_entry *service)
 {
 	const struct serve_params *params = service->params;
 	const char *key = arena_printf(c->arena, "%s.draft", service->prefix);
+	const char *drafted = arena_printf(c->arena, "%s.drafted", service->prefix);
 	const struct cfg_node *file;
 	if (params->drafted_count > 0 &&
 	    (!service->one_token || service->stages > 1 || params->batching == BATCHING_FIXED ||
 	     params->batching == BATCHING_DYNAMIC))
-		case_error(c, key,
+		case_error(c, drafted,
 			   "%s: tokens are drafted only in continuous batching, for networks that "
 			   "generate tokens, without stages (write %s=0)",
-			   key, key);
+			   drafted, drafted);
 	if (!params->draft[0] || params->drafted_count < 1 ||
 	    !case_group(c, case_origin_of(c, key), "models/networks", "model", params->draft,
 			"network", &file))

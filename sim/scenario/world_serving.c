@@ -192,14 +192,18 @@ static const struct server *equal_one(const struct world *w, const struct job_en
 	return NULL;
 }
 
-/* Returns what distinguishes the replica and its draft from others of a search. */
+/* Returns what distinguishes the replica and its draft from others of a search. The overhead of
+ * networks that generate no tokens is known up to the largest batch. */
 static struct memo_key memo_key(const struct server *server, const struct serving_model *model)
 {
-	const struct case_params *params = server->world->scenario->params;
+	const struct scenario *scenario = server->world->scenario;
+	const struct case_params *params = scenario->params;
+	const struct service_entry *service = &scenario->services[server->entry->service];
 	return (struct memo_key){{(size_t)params->tensor_count, (size_t)params->pipeline_count,
 				  (size_t)params->expert_count, server->entry->gpus[0],
 				  server->entry->runtime != NULL,
-				  serving_model_draft(model) == NULL}};
+				  serving_model_draft(model) == NULL,
+				  service->one_token ? 0 : (size_t)service->params->batch_count}};
 }
 
 /* Finds the overhead of iterations of a model on the replica, in place of its own. Returns false if
@@ -354,7 +358,8 @@ static size_t host_blocks(const struct server *server, const struct serving_serv
 	double parts = (double)server->entry->rank_count / of->spread;
 	double block_B =
 		service->params->block_count * parts * serving_model_token_B(server->model);
-	return service->generates ? (size_t)(service->params->host_cache_B / block_B) : 0;
+	bool keeps = service->generates && block_B > 0; /* recurrent layers keep no tokens */
+	return keeps ? (size_t)(service->params->host_cache_B / block_B) : 0;
 }
 
 /* ---- a replica ---- */
@@ -493,8 +498,8 @@ static void done(void *of)
 	for (size_t i = 0; w->scenario->memo && i < w->scenario->job_count; i++) {
 		const struct server *server = w->servers->all[i];
 		struct serving_model *draft = serving_model_draft(server->model);
-		if (i > 0 && server->model == w->servers->all[i - 1]->model)
-			continue;
+		if (equal_one(w, server->entry) != server)
+			continue; /* it has the model of an equal one */
 		keep(server, server->model);
 		if (draft)
 			keep(server, draft);

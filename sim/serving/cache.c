@@ -175,8 +175,10 @@ void blocks_return(struct replica *r, struct query *q)
 
 uint32_t tokens_stored(const struct replica *r, const struct query *q)
 {
-	if (r->spec->host_block_count == 0 || q->cached > 0)
+	if (r->spec->host_block_count == 0)
 		return 0;
+	if (q->cached > 0)
+		return q->stored > q->cached ? q->stored : 0;
 	uint32_t block = (uint32_t)r->service->spec->params->block_count;
 	uint32_t shared =
 		r->prefixes ? smaller(blocks_shared(r, q), r->prefixes[q->request->group].stored)

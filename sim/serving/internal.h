@@ -114,7 +114,8 @@ size_t blocks_of(const struct replica *r, uint32_t tokens);
 void replica_offload(struct replica *r, double tokens, bool to_gpu, event_fn *fn, void *ctx);
 /* Begins to copy the keys and values of a preempted request, if host memory has room. */
 void query_store(struct replica *r, struct query *q);
-/* Returns the tokens of a request without any on the GPU that host memory has. */
+/* Returns how many of a request's first tokens host memory has; 0: the GPU has as many. The GPU may
+ * have some of a preempted request, those of its prefix. */
 uint32_t tokens_stored(const struct replica *r, const struct query *q);
 /* Leaves the prefix of the group, whose blocks stay. */
 void prefix_leave(struct replica *r, struct query *q);

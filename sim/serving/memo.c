@@ -18,12 +18,19 @@ struct serving_memo {
 	struct memo_entry *entries;
 };
 
-struct serving_memo *serving_memo_new(struct arena *arena)
+struct serving_memo *serving_memo_new(void)
 {
+	struct arena *arena = arena_new(); /* others are not used under the lock */
 	struct serving_memo *memo = ARENA_NEW(arena, struct serving_memo);
 	memo->arena = arena;
 	pthread_mutex_init(&memo->lock, NULL);
 	return memo;
+}
+
+void serving_memo_free(struct serving_memo *memo)
+{
+	pthread_mutex_destroy(&memo->lock);
+	arena_free(memo->arena);
 }
 
 static struct memo_entry *find(const struct serving_memo *memo, const struct memo_key *key)

@@ -118,11 +118,12 @@ void serving_model_overhead_set(struct serving_model *model, const struct overhe
  * the same key must have the same network, GPUs and settings, except for the load and the limits of
  * batches. */
 struct serving_memo;
-enum { MEMO_KEYS = 6 };
+enum { MEMO_KEYS = 7 };
 struct memo_key {
 	size_t of[MEMO_KEYS];
 };
-struct serving_memo *serving_memo_new(struct arena *arena);
+struct serving_memo *serving_memo_new(void);
+void serving_memo_free(struct serving_memo *memo);
 /* Gives the model the times of an earlier one. Returns false if there was none. */
 bool serving_memo_recall(struct serving_memo *memo, const struct memo_key *key,
 			 struct serving_model *model, const struct overhead *tables[2]);

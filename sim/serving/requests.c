@@ -150,7 +150,8 @@ static const struct param_row serve_rows[] = {
 		     "that draft"),
 	PARAM_WHOLE(struct serve_params, adapters_count, 0, 10000, "0",
 		    "low-rank adapters (LoRA) of all linear layers in GPU memory; each request "
-		    "uses one of them, chosen at random; 0 means none"),
+		    "uses one of them, chosen at random; 0 means none",
+		    "vLLM's enable_lora is false"),
 	PARAM_WHOLE(struct serve_params, adapter_rank_count, 1, 1024, "16",
 		    "rank of the low-rank adapters", "vLLM's max_lora_rank is 16"),
 	PARAM_NUMBER(struct serve_params, latency_slo_s, QUANTITY_TIME, 0, 1e6, "0 s",

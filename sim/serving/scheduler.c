@@ -43,10 +43,12 @@ void replica_enqueue(struct replica *r, struct query *q)
 	r->waiting_count++;
 }
 
-/* Takes the first request from the queue. */
+/* Takes the first request from the queue. Its copy in host memory is needed no longer. */
 static struct query *queue_pop(struct replica *r)
 {
 	struct query *q = r->head;
+	r->host_free_blocks += q->stored > 0 ? blocks_of(r, q->stored) : 0;
+	q->stored = 0;
 	r->head = q->next;
 	r->waiting_count--;
 	if (!q->begun)
@@ -75,18 +77,15 @@ static void query_loaded(void *ctx, uint64_t arg)
 	replica_work(r);
 }
 
-/* Lets the first request of the queue, whose blocks are taken, wait for its keys and values from
- * host memory. */
+/* Lets the first request of the queue, whose blocks are taken, wait until the keys and values that
+ * the GPU lacks of its first tokens come from host memory. */
 static void load(struct replica *r, uint32_t tokens)
 {
 	struct query *q = queue_pop(r);
-	if (q->stored > 0)
-		r->host_free_blocks += blocks_of(r, q->stored);
-	q->stored = 0;
 	q->loading = tokens;
 	q->since_ps = serving_now_ps(r->serving);
 	r->loading_count++;
-	replica_offload(r, tokens, true, query_loaded, q);
+	replica_offload(r, tokens - q->cached, true, query_loaded, q);
 }
 
 /* Adds the iterations since the request was admitted to its parts. */
@@ -199,7 +198,7 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 		struct query *q = r->head;
 		prefix_find(r, q);
 		uint32_t stored = tokens_stored(r, q);
-		if (stored > 0 && q->storing) {
+		if (q->storing) {
 			r->cause = QUEUE_FOR_TRANSFERS;
 			return;
 		}
@@ -207,6 +206,7 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 		if (n == 0 || (n > budget && !first))
 			break;
 		uint32_t tokens = q->cached + (params->reserve_prompt ? pending : n);
+		tokens = tokens < stored ? stored : tokens;
 		if (params->reserve_output) /* the last token is not kept */
 			tokens = q->request->prompt + q->request->output - 1;
 		if (!blocks_take(r, q, tokens))

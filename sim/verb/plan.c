@@ -35,14 +35,16 @@ static const struct drawing *draw(const struct command *command, const struct pl
 static int serve(const struct command *command, const struct sweep_axis *axes, size_t axis_count)
 {
 	struct progress progress = progress_new("simulations", NULL, command->quiet);
-	const struct serve_search_request request = {.input = command_input(command, &progress),
-						     .axes = axes,
-						     .axis_count = axis_count,
-						     .most_count = command->best_count};
+	struct serve_search_request request = {.input = command_input(command, &progress),
+					       .axes = axes,
+					       .axis_count = axis_count,
+					       .most_count = command->best_count};
 	struct diag *diag = diag_new(command->arena);
 	struct sweep_fault fault;
+	request.input.request.memo = serving_memo_new();
 	const struct serve_search *search =
 		serve_search_run(command->arena, diag, &request, &fault);
+	serving_memo_free(request.input.request.memo);
 	progress_end(&progress);
 	if (!search)
 		return command_sweep_failed(diag, fault);

@@ -203,6 +203,28 @@ static void preempted_requests_come_back_from_host_memory(void)
 	}
 }
 
+/* A prompt of 32 tokens takes 32 ms. The second request shares its first block, so that its other
+ * 16 tokens end at 49 ms, with the second token of the first request. All 4 blocks are used, and
+ * the second request is preempted. The first one has its other 15 tokens at 64 ms. Then the second
+ * one loads the 16 tokens that it does not share in 1.6 ms, and has its other 16 tokens at 81.6 ms.
+ */
+static void preempted_requests_load_what_their_prefix_lacks(void)
+{
+	struct serve_request pair[] = {{0, 32, 17, 1, 17}, {0, 32, 17, 1, 17}};
+	struct bench b = bench_of(2);
+	b.service.requests = (struct request_list){pair, 2};
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 8;
+	b.params.prefix_cache = true;
+	b.service.generates = true;
+	b.host_blocks = 3;
+	struct serving_answers answers = run(&b, 1, 4, by_rows);
+	CHECK_NEAR(answers.preempted_count, 1, 0);
+	CHECK_NEAR(answers.mean_s, (0.064 + 0.0816) / 2, 1e-9);
+	arena_free(b.arena);
+}
+
 /* One prompt token takes 1 ms. Then each iteration checks 3 drafted tokens and takes 4 ms for its 4
  * rows. If all are right, 8 tokens take 2 iterations, if none is, 8 of them. The last iteration
  * keeps only the tokens that are left: 5 tokens take 2 iterations. With a probability of 0.5 an
@@ -258,6 +280,7 @@ static const struct test tests[] = {
 	TEST(a_turn_begins_with_the_turns_before_it),
 	TEST(evicted_prefixes_come_from_host_memory),
 	TEST(preempted_requests_come_back_from_host_memory),
+	TEST(preempted_requests_load_what_their_prefix_lacks),
 	TEST(drafted_tokens_are_kept_up_to_the_first_wrong_one),
 };
 

@@ -93,6 +93,7 @@ topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.list=gone.tsv"];|
 topology = "dgx-h100"; model = "llama3-8b"; gpus = 2; settings = ["serve.rate=2"];|^case\.cfg:2: serve: requests cannot be combined with case\.gpus
 topology = "dgx-h100"; model = "llama3-8b"; clients = ( { role = "prefill"; } ); settings = ["serve.rate=2"];|^case\.cfg:2: the clients of model 'llama3-8b' have 1 times the role prefill, 0 times decode
 topology = "dgx-h100"; model = "llama3-8b"; clients = ( { role = "cook"; } ); settings = ["serve.rate=2"];|^case\.cfg:2: client 'client': role = "cook" is not one of its choices
+topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.batching=fixed", "serve.drafted=2"];|^case\.cfg:2: serve\.drafted: tokens are drafted only in continuous batching, .*\(write serve\.drafted=0\)
 topology = "dgx-h100"; model = "resnet50"; settings = ["serve.batching=continuous"];|^case\.cfg:2: serve\.batching is continuous, but 'resnet50' generates no tokens \(write dynamic or fixed\)
 topology = "dgx-h100"; model = "resnet50"; clients = ( { role = "prefill"; }, { role = "decode"; } ); settings = ["serve.rate=2"];|^case\.cfg:2: model 'resnet50' generates no tokens, so its clients have no role
 END

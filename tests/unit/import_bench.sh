@@ -72,6 +72,10 @@ printf '%s\n' 'build_commit,cpu_info,model_type,n_prompt,n_gen,n_depth,avg_ts' '
 	'"1a","Xeon, 2.0 GHz","llama 8B Q4_K_M","0","128","4096","50.0"' '"1a","Xeon, 2.0 GHz","llama 8B Q4_K_M","512","128","0","320"' >llama.csv
 rows llama.csv
 cmp -s got table || complain 'CSV and the table differ'
+# Numbers of seven digits are not rounded.
+echo '[{"model_type": "a", "n_prompt": 512, "n_gen": 0, "n_depth": 1048577, "avg_ts": 1024}]' >deep.json
+expect 0 '' import bench deep.json -q
+grep -q '\\t1049089\\t0\\t1\\t0\\t1048577\\t1049091\\tfirst_token' "$scratch.out" || complain 'a long prompt is rounded'
 verdict import_bench.llama_bench_gives_the_same_rows_in_all_formats
 
 # A result with the numbers of a prediction is predicted without error.
@@ -100,6 +104,8 @@ bad 'the file is not JSON' '{"completed": 1,'
 bad '^bad.json:2: the row has not as many cells as the heading' "$(printf '| model | test | t/s |\n| a | tg1 |')"
 bad '^bad.json:2: a test of llama-bench lacks its tokens' "$(printf '| model | test | t/s |\n| a | tg1 | nan |')"
 bad '^bad.json:1: the files have no results' '[]'
+bad '^bad.json:1: a test of llama-bench lacks its tokens' '{"model_type": "a", "n_prompt": -5, "n_gen": 10, "avg_ts": 2}'
+bad '^bad.json:1: llama-bench does not measure a server' "$(cat open.json llama.json)"
 head -c 100000 /dev/zero >bad.json
 expect 2 '^bad.json:1: the file begins neither' import bench bad.json
 verdict import_bench.other_files_are_refused

@@ -222,8 +222,8 @@ static void malformed_tables_are_refused(void)
 		      "finite number");
 	check_refused(read_own("a\tb\tv\nx\tmuch\t5\n", TALL "utilization = \"b\";"),
 		      "table.tsv:2: dataset: 'much' is not a utilisation (write a number or NA)");
-	check_refused(read_own("# nothing else\n", TALL),
-		      "table.tsv: the file has no rows (write a header line");
+	check_refused(read_own("# nothing else\n", TALL), "table.tsv: the file has no rows (write");
+	check_refused(read_own("", TALL "lines = [\"v\"];"), "own.cfg:2: the lines have no rows");
 	check_refused(read_own("a\tb\tv\nx\t1\n", TALL),
 		      "table.tsv:2: the row has 2 cells, but the header names 3 columns");
 }
