@@ -245,8 +245,9 @@ static void read_parameters(struct fitting *f, const struct cfg_node *stage)
 	f->first = f->result->count;
 	f->count = 0;
 	if (count == 0 || count > FIT_PARAMETERS_MAX || f->first + count > FIT_TOTAL_MAX) {
-		diag_error(f->diag, cfg_origin(stage), "fit: a stage must have 1 to %d parameters",
-			   FIT_PARAMETERS_MAX);
+		diag_error(f->diag, cfg_origin(stage),
+			   "fit: a stage must have 1 to %d parameters, and all stages %d",
+			   FIT_PARAMETERS_MAX, FIT_TOTAL_MAX);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -47,7 +47,7 @@
 #include "sim/analysis/dataset.h"
 #include "sim/scenario/evidence.h"
 
-enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 96, FIT_ROWS_MAX = 512, FIT_PROFILES_MAX = 256 };
+enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 160, FIT_ROWS_MAX = 512, FIT_PROFILES_MAX = 256 };
 
 /* Movement of a parameter, on its scale, per unit of movement of another one
  * (docs/models/intervals.md). */
