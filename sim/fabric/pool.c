@@ -96,6 +96,7 @@ static struct pool_pair *pair_add(struct fabric *fabric, int pool, int on)
 		(void)VEC_PUSH(fabric->arena, &fabric->pairs);
 		index = (uint32_t)fabric->pairs.count;
 	}
+	FW_ASSERT(fabric->pairs.items);
 	struct pool_pair *pair = &fabric->pairs.items[--index];
 	fabric->pair_free = pair->free_next;
 	*pair = (struct pool_pair){.pool = pool,
