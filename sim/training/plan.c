@@ -148,11 +148,12 @@ static bool fill_schedule(struct checker *c)
 	return why ? fails(c, why) : true;
 }
 
-/* Embedding and loss can take the places of one or two blocks that are missing. Returns false. */
+/* Embedding and loss can take the places of one or two blocks that are missing, and parts can have
+ * different numbers of blocks. Returns false. */
 static bool suggest_places(struct checker *c, size_t all, size_t parts)
 {
 	const struct plan_params *params = c->plan->params;
-	size_t missing = parts - all % parts;
+	size_t longer = all % parts, missing = parts - longer, each = all / parts;
 	bool free = !params->embedding_as_block && !params->loss_as_block;
 	if (free && missing == 2)
 		fails(c, "embedding and loss can take the places of the two missing blocks: write "
@@ -160,7 +161,44 @@ static bool suggest_places(struct checker *c, size_t all, size_t parts)
 	else if (free && missing == 1)
 		fails(c, "the loss can take the place of the missing block: write "
 			 "plan.loss_as_block=true");
+	if (free && each > 0 && missing > 1)
+		fails(c, arena_printf(c->arena,
+				      "for parts of %zu and %zu blocks write "
+				      "plan.layout='E(t*%zu|)*%zu(t*%zu|)*%zut*%zuL'",
+				      each + 1, each, each + 1, longer, each, missing - 1, each));
+	else if (free && each > 0)
+		fails(c, arena_printf(c->arena,
+				      "for parts of %zu and %zu blocks write "
+				      "plan.layout='E(t*%zu|)*%zut*%zuL'",
+				      each + 1, each, each + 1, longer, each));
 	return false;
+}
+
+/* Returns the number of blocks of each part, or NULL after an error. */
+static const size_t *blocks_of_parts(struct checker *c, size_t blocks, size_t part_count)
+{
+	const struct plan_params *params = c->plan->params;
+	size_t stages = c->plan->sizes[AXIS_PIPELINE];
+	size_t all = blocks + params->embedding_as_block + params->loss_as_block;
+	size_t *counts = ARENA_ARRAY(c->arena, part_count, size_t);
+	if (*params->layout && all > blocks)
+		return fails(c, "plan.layout says how many blocks each part has (leave out "
+				"plan.embedding_as_block and plan.loss_as_block)"),
+		       NULL;
+	if (*params->layout) {
+		const char *why;
+		const size_t *read =
+			plan_layout(c->arena, params->layout, part_count, blocks, &why);
+		return read ? read : (fails(c, why), NULL);
+	}
+	if (!divides(c, all, "blocks of the network", "pp", stages) ||
+	    !divides(c, all / stages, "blocks of a stage", "chunks", part_count / stages))
+		return suggest_places(c, all, part_count), NULL;
+	for (size_t i = 0; i < part_count; i++)
+		counts[i] = all / part_count;
+	counts[0] -= params->embedding_as_block;
+	counts[part_count - 1] -= params->loss_as_block;
+	return counts;
 }
 
 /* Sets parts and units of a network without repeated blocks. */
@@ -185,12 +223,11 @@ static bool fill_cuts(struct checker *c, const struct network *network, size_t *
 				     network->name, part_count));
 }
 
-/* Sets parts and units. All parts get equally many blocks. */
+/* Sets parts and units. */
 static bool fill_blocks(struct checker *c, const struct network *network)
 {
 	struct training_plan *plan = c->plan;
-	const struct plan_params *params = plan->params;
-	size_t stages = plan->sizes[AXIS_PIPELINE], blocks = 0;
+	size_t part_count = plan->sizes[AXIS_PIPELINE] * plan->chunk_count, blocks = 0;
 	const struct layer *layers = network->layers;
 	size_t *parts = ARENA_ARRAY(c->arena, network->layer_count, size_t);
 	size_t *units = ARENA_ARRAY(c->arena, network->layer_count, size_t);
@@ -203,19 +240,20 @@ static bool fill_blocks(struct checker *c, const struct network *network)
 	if (blocks == 0)
 		return fill_cuts(c, network, parts, units);
 	plan->unit_count = units[network->layer_count - 1] + 1;
-	size_t all = blocks + params->embedding_as_block + params->loss_as_block;
-	if (!divides(c, all, "blocks of the network", "pp", stages) ||
-	    !divides(c, all / stages, "blocks of a stage", "chunks", plan->chunk_count))
-		return suggest_places(c, all, stages * plan->chunk_count);
-	size_t each = all / stages / plan->chunk_count;
-	size_t before = params->embedding_as_block; /* what counts as a block */
-	for (size_t i = 1; i < network->layer_count; i++) {
-		before += layers[i].block > 0 && layers[i].block != layers[i - 1].block;
-		parts[i] = before > 0 ? (before - 1) / each : 0;
+	const size_t *counts = blocks_of_parts(c, blocks, part_count);
+	if (!counts)
+		return false;
+	for (size_t i = 1, part = 0, left = counts[0]; i < network->layer_count; i++) {
+		if (layers[i].block > 0 && layers[i].block != layers[i - 1].block) {
+			while (left == 0)
+				left = counts[++part];
+			left--;
+		}
+		parts[i] = part;
 	}
 	/* behind the last block */
 	for (size_t i = network->layer_count; layers[i - 1].block == 0; i--)
-		parts[i - 1] = stages * plan->chunk_count - 1;
+		parts[i - 1] = part_count - 1;
 	return true;
 }
 

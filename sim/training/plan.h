@@ -7,9 +7,10 @@
  * Ranks are numbered group by group, with the innermost first: `order`. Expert groups are made of
  * neighbouring ranks of a stage, as in Megatron-LM, whose names and defaults these are
  * (Megatron-Core's ModelParallelConfig and its parallel_state.py). A stage of the pipeline holds
- * `chunks` parts of the network, each with an equal number of blocks. The embedding, or logits and
- * loss, can take the place of one block each. A network without repeated blocks is cut into parts
- * of about equal arithmetic. The part v of the network is on stage v mod pp.
+ * `chunks` parts of the network, each with an equal number of blocks or as `layout` says. The
+ * embedding, or logits and loss, can take the place of one block each. A network without repeated
+ * blocks is cut into parts of about equal arithmetic. The part v of the network is on stage v mod
+ * pp.
  */
 #pragma once
 
@@ -33,7 +34,7 @@ struct plan_params {
 	bool early_stop;
 	int sharding; /* enum plan_sharding */
 	double replicas_count;
-	const char *schedule, *order;
+	const char *schedule, *order, *layout;
 	int overlap_tensor; /* enum tensor_overlap */
 	bool overlap_gradients, overlap_parameters, scatter_gather;
 	int buckets; /* enum plan_buckets */
@@ -103,6 +104,10 @@ size_t plan_unit_end(const struct training_plan *plan, size_t first);
  * Returns the number of units; 0: there are too few places. */
 size_t plan_cut(struct arena *arena, const struct network *network, size_t part_count,
 		size_t *parts, size_t *units);
+/* Reads the blocks of each part from a text of Megatron-LM, such as Et*3|(tt|)*29L. Returns NULL
+ * and says why if it is not of that form, or has other numbers of parts or blocks. */
+const size_t *plan_layout(struct arena *arena, const char *text, size_t part_count,
+			  size_t block_count, const char **why);
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */

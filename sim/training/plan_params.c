@@ -35,6 +35,10 @@ static const struct param_row plan_rows[] = {
 	PARAM_BOOL(struct plan_params, loss_as_block, "false",
 		   "whether logits and loss take the place of one block in the last part",
 		   "Megatron-LM, --account-for-loss-in-pipeline-split"),
+	PARAM_TEXT(struct plan_params, layout, "",
+		   "blocks of each part of a pipeline, such as Et*3|(tt|)*29L: t is a block, E the "
+		   "embedding, L logits and loss; empty means equal numbers",
+		   "Megatron-LM, --pipeline-model-parallel-layout"),
 	PARAM_CHOICE(struct plan_params, recompute, recompute_names, "none",
 		     "activations that backward computes again: none, those of unfused attention, "
 		     "or all"),

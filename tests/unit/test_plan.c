@@ -170,6 +170,7 @@ static const struct plan_params one_gpu = {
 	.sequence_parallel = true,
 	.schedule = "auto",
 	.order = "tp-cp-dp-pp",
+	.layout = "",
 	.bucket_count = 1,
 	.gradient_element_B = 4,
 	.imbalance_ratio = 1,

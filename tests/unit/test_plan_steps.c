@@ -37,6 +37,7 @@ static const struct plan_params one_gpu = {
 	.sequence_parallel = true,
 	.schedule = "auto",
 	.order = "tp-cp-dp-pp",
+	.layout = "",
 	.bucket_count = 1,
 	.gradient_element_B = 4,
 	.imbalance_ratio = 1,
@@ -446,6 +447,63 @@ static void collectives_of_gradients_overlap_by_default(void)
 	arena_free(arena);
 }
 
+/* The tiny network has two blocks. A layout gives each part its own number of them, and the first
+ * and the last part can have none. Others are refused with the reason. */
+static void a_layout_gives_each_part_its_blocks(void)
+{
+	static const struct {
+		const char *layout;
+		size_t stages, first, second; /* the parts of the blocks */
+		const char *why;
+	} rows[] = {
+		{"E,t*2,L", 1, 0, 0, NULL},
+		{"E|t|tL", 3, 1, 2, NULL},
+		{"E(t|)*2L", 3, 0, 1, NULL},
+		{"Ett|L", 2, 0, 0, NULL},
+		{"E|(t)*2L", 2, 1, 1, NULL},
+		{"EttL", 2, 0, 0, "it has 1 parts and 2 blocks, but the plan has 2"},
+		{"Et|L", 2, 0, 0, "it has 2 parts and 1 blocks, but the plan has 2"},
+		{"E||ttL", 3, 0, 0, "a part is empty"},
+		{"tt|L", 2, 0, 0, "E, the embedding, must come first"},
+		{"EtEtL", 1, 0, 0, "E, the embedding, must come first"},
+		{"EtLt", 1, 0, 0, "L, logits and loss, must come last"},
+		{"Ett", 1, 0, 0, "does not end with L"},
+		{"EttmL", 1, 0, 0, "(m) are not simulated"},
+		{"EtxL", 1, 0, 0, "not one of E, t, L and |"},
+		{"E(tt", 1, 0, 0, "a parenthesis is not closed"},
+		{"Et*0L", 1, 0, 0, "not from 1 to 4096"},
+		{"E(t*4096)*4096L", 1, 0, 0, "more than 65536 parts"},
+	};
+	struct arena *arena = arena_new();
+	const struct network *network = read_tiny(arena);
+	size_t last = network->layer_count - 1, block = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct plan_params params = one_gpu;
+		const char *why = NULL;
+		params.pp_count = (double)rows[i].stages;
+		params.layout = rows[i].layout;
+		const struct training_plan *plan =
+			plan_new(arena, network, &params, rows[i].stages, &why);
+		CHECK(!plan == !!rows[i].why);
+		CHECK(!rows[i].why || (why && strstr(why, rows[i].why)));
+		for (size_t k = 1; plan && k <= last; k++) {
+			block = network->layers[k].block;
+			if (block > 0)
+				CHECK(plan->parts[k] == (block == network->layers[2].block
+								 ? rows[i].first
+								 : rows[i].second));
+		}
+		CHECK(!plan || (plan->parts[0] == 0 && plan->parts[last] == rows[i].stages - 1));
+	}
+	struct plan_params params = one_gpu;
+	const char *why = NULL;
+	params.layout = "EttL";
+	params.loss_as_block = true;
+	CHECK(!plan_new(arena, network, &params, 1, &why));
+	CHECK(strstr(why, "leave out plan.embedding_as_block"));
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(a_step_carries_the_bytes_of_the_formulas),
 	TEST(a_bucket_with_as_many_gradients_as_its_size_is_full),
@@ -459,6 +517,7 @@ static const struct test tests[] = {
 	TEST(stages_with_several_chunks_post_receives_early),
 	TEST(stages_add_gradients_of_a_tied_matrix),
 	TEST(collectives_of_gradients_overlap_by_default),
+	TEST(a_layout_gives_each_part_its_blocks),
 };
 
 int main(void)
