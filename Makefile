@@ -112,7 +112,7 @@ help:
 	@echo 'make install     installs into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
 	@echo 'make deb         writes a Debian package into build/, which needs dpkg-dev'
 	@echo 'make wheel       writes a Python wheel with the program and its data into build/'
-	@echo 'make accuracy    writes the present predictions into docs/ACCURACY.md and the README'"'"'s table'
+	@echo 'make accuracy    writes the present predictions into docs/ACCURACY.md and the README'
 	@echo 'make documents   does the same, and writes the outputs in docs and docs/images'
 	@echo 'make tidy        checks the rules of the code: layers, sizes, licences, names (part of make test)'
 	@echo 'make format      runs clang-format on all C files'

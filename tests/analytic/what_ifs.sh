@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The tables of the what-if pages and of the README must be what their own commands print.
+# The tables of the what-if pages must be what their own commands print.
 #
 #   tests/analytic/what_ifs.sh            compares
 #   tests/analytic/what_ifs.sh --write    writes the results into the pages, after an intended
@@ -113,7 +113,7 @@ case ${1-} in --write)
 	shift
 	;;
 esac
-[ $# = 0 ] && set -- docs/models/what-ifs.md docs/models/what-ifs-training.md README.md
+[ $# = 0 ] && set -- docs/models/what-ifs.md docs/models/what-ifs-training.md
 for file; do
 	name=what_ifs.$(basename "$file" .md | tr A-Z- a-z_)
 	if ! page "$file"; then
