@@ -242,6 +242,7 @@ class Prediction(Record):
     refused: int
     overload: float
     statistical_error: float
+    latency_statistical_error: float
     requests_wanted: float
     preempted: int
     latency_p50: Estimate

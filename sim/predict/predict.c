@@ -172,6 +172,7 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 	p->refused_count = point->failed ? 0 : (uint64_t)point->serving.refused_count;
 	p->overload_ratio = point->failed ? 0 : point->serving.overload_ratio;
 	p->error_ratio = point->failed ? 0 : point->serving.error_ratio;
+	p->latency_error_ratio = point->failed ? NAN : point->serving.latency_error_ratio;
 	p->wanted_count = point->failed ? 0 : point->serving.wanted_count;
 	p->preempted_count = point->failed ? 0 : (uint64_t)point->serving.preempted_count;
 	struct breakdown_part *shares = ARENA_ARRAY(arena, SERVE_CDF_POINTS, struct breakdown_part);

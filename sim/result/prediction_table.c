@@ -202,6 +202,15 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 /* ---- one prediction ---- */
 
 /* Prints the answer in at most four lines. */
+static void statistical_error(FILE *out, enum prediction_kind kind, const char *of, double ratio)
+{
+	if (kind == PREDICTION_SERVING && ratio >= ERROR_SHOWN)
+		fprintf(out,
+			"statistical error: %.0f %% of the %s, because few requests were simulated "
+			"(write a larger serve.requests)\n",
+			100 * ratio, of);
+}
+
 static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 {
 	enum prediction_kind kind = prediction_kind(p);
@@ -226,11 +235,8 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 			"overload: requests arrive faster than they are served; %.0f %% of them "
 			"were refused or made the queues longer\n",
 			100 * p->overload_ratio);
-	if (kind == PREDICTION_SERVING && p->error_ratio >= ERROR_SHOWN)
-		fprintf(out,
-			"statistical error: %.0f %% of the throughput, because few requests were "
-			"simulated (write a larger serve.requests)\n",
-			100 * p->error_ratio);
+	statistical_error(out, kind, "throughput", p->error_ratio);
+	statistical_error(out, kind, "mean latency", p->latency_error_ratio);
 	if (kind == PREDICTION_SERVING && p->wanted_count > 0)
 		fprintf(out,
 			"few requests: the throughput is that of all of them until the last one "

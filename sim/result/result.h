@@ -175,7 +175,8 @@ struct prediction {
 	 * 50, 90, 95 and 99 %. The step time is then the mean latency, with its breakdown. */
 	uint64_t requests_count; /* the warm-up included */
 	uint64_t refused_count, preempted_count;
-	double overload_ratio, error_ratio, wanted_count; /* of struct serving_answers */
+	double overload_ratio, error_ratio, latency_error_ratio,
+		wanted_count; /* of struct serving_answers */
 	struct estimate latency_s[QUANTILE_COUNT], first_token_s[QUANTILE_COUNT],
 		between_tokens_s[QUANTILE_COUNT];
 	/* means over requests; token_s: time for each token after the first */

@@ -183,23 +183,48 @@ static double requests_wanted(const struct serving *serving, const struct servic
 	return TIMES * running_most(serving, service);
 }
 
-/* Returns the half width of the 90 % interval of the requests in a window, from those in equal
- * parts of it (batch means; Law, Simulation Modeling and Analysis, 9.5.3). */
-static double batch_error(const struct service *service, const int64_t window_ps[2])
+enum { BATCH_MEANS = 10 }; /* equal parts of a run */
+
+/* Returns the half width of the 90 % interval of the mean of BATCH_MEANS equal parts (batch means;
+ * Law, Simulation Modeling and Analysis, 9.5.3). */
+static double half_width(const double *parts)
 {
-	enum { PARTS = 10 };
 	const double STUDENT = 1.833; /* 95 % quantile with 9 degrees of freedom */
 	double sum = 0, squares = 0;
-	for (int64_t i = 0; i < PARTS; i++) {
-		int64_t length_ps = (window_ps[1] - window_ps[0]) / PARTS;
-		int64_t begin_ps = window_ps[0] + i * length_ps;
-		double count =
-			work_inside(service, (int64_t[2]){begin_ps, begin_ps + length_ps}).requests;
-		sum += count;
-		squares += count * count;
+	for (size_t i = 0; i < BATCH_MEANS; i++) {
+		sum += parts[i];
+		squares += parts[i] * parts[i];
 	}
-	double variance = fmax(0, squares - sum * sum / PARTS) / (PARTS - 1);
-	return STUDENT * sqrt(PARTS * variance);
+	double variance = fmax(0, squares - sum * sum / BATCH_MEANS) / (BATCH_MEANS - 1);
+	return STUDENT * sqrt(variance / BATCH_MEANS);
+}
+
+/* Returns the half width of the 90 % interval of the requests in a window. */
+static double work_error(const struct service *service, const int64_t window_ps[2])
+{
+	double parts[BATCH_MEANS];
+	int64_t length_ps = (window_ps[1] - window_ps[0]) / BATCH_MEANS;
+	for (int64_t i = 0; i < BATCH_MEANS; i++) {
+		int64_t begin_ps = window_ps[0] + i * length_ps;
+		parts[i] =
+			work_inside(service, (int64_t[2]){begin_ps, begin_ps + length_ps}).requests;
+	}
+	return BATCH_MEANS * half_width(parts);
+}
+
+/* Returns the half width of the 90 % interval of the mean latency, divided by it. The latencies are
+ * in the order of arrivals; NaN: they are too few. */
+static double latency_error(const double *latencies_s, size_t count)
+{
+	double parts[BATCH_MEANS] = {0}, sum_s = 0;
+	size_t length = count / BATCH_MEANS;
+	if (length == 0)
+		return NAN;
+	for (size_t i = 0; i < BATCH_MEANS * length; i++) {
+		parts[i / length] += latencies_s[i] / (double)length;
+		sum_s += latencies_s[i];
+	}
+	return half_width(parts) / (sum_s / (double)(BATCH_MEANS * length));
 }
 
 /* The throughput is the work in a window in which the load does not change. The window opens when
@@ -226,7 +251,7 @@ static void add_throughput(struct serving_answers *answers, const struct serving
 		window_s = s_from_ps(window_ps[1] - window_ps[0]);
 		answers->wanted_count += requests_wanted(serving, service);
 	}
-	double error_per_s = batch_error(service, window_ps) / window_s;
+	double error_per_s = work_error(service, window_ps) / window_s;
 	answers->error_ratio = hypot(answers->error_ratio, error_per_s);
 	answers->requests_per_s += work.requests / window_s;
 	answers->tokens_per_s += work.tokens / window_s;
@@ -293,6 +318,9 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 		add_service(&sums, serving, &serving->services[i]);
 	answers->overload_ratio = sums.left_count / answers->requests_count;
 	answers->error_ratio /= answers->requests_per_s;
+	bool is_overloaded = answers->overload_ratio >= OVERLOAD_LEAST;
+	answers->latency_error_ratio =
+		is_overloaded ? NAN : latency_error(sums.latencies_s, sums.count);
 	double count = (double)sums.count;
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;

@@ -113,6 +113,8 @@ struct serving_answers {
 	/* Half width of the 90 % interval of the throughput because the run is finite, divided by
 	 * the throughput. */
 	double error_ratio;
+	double latency_error_ratio; /* of the mean latency; NaN: overloaded, or fewer than 10
+				       requests */
 	/* Number of requests from which on the throughput is that of a steady state. 0: it is. */
 	double wanted_count;
 };
