@@ -120,6 +120,12 @@ static const struct param_row serve_rows[] = {
 	PARAM_NUMBER(struct serve_params, memory_ratio, QUANTITY_RATIO, 0.01, 1, "0.9",
 		     "share of the GPU's memory that weights, activations and KV cache may use",
 		     "vLLM's gpu_memory_utilization is 0.9"),
+	PARAM_BOOL(struct serve_params, memory_free, "false",
+		   "whether serve.memory is the share that the KV cache takes of the memory that "
+		   "weights and activations leave, instead of a share for all of them",
+		   "vLLM and SGLang state a share of all memory; TensorRT-LLM's "
+		   "free_gpu_memory_fraction is one of the rest (_torch/pyexecutor/_util.py, "
+		   "_cal_max_memory)"),
 	PARAM_WHOLE(struct serve_params, block_count, 1, 4096, "16",
 		    "tokens of a block of the KV cache", "vLLM's block_size is 16"),
 	PARAM_WHOLE(

@@ -37,7 +37,7 @@ struct serve_params { /* the group `serve` of a case */
 	int batching; /* enum serve_batching */
 	double batch_count, delay_s, queue_count, tokens_count;
 	int mixing; /* enum serve_mixing */
-	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache;
+	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache, memory_free;
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
