@@ -95,9 +95,9 @@ static bool read_case(struct layout_search *s)
 	const char *wrong = NULL;
 	if (s->scenario->service_count != 1)
 		wrong = "the case has several services (write one group serve, for one network)";
-	else if (s->service->list.count > 0)
-		wrong = "serve.list states when requests arrive, so there is no load to search "
-			"(write serve.rate or serve.concurrency and lengths instead)";
+	else if (s->service->list.count > 0 || s->params->stages[0])
+		wrong = "serve.list and serve.stages state when requests arrive, which leaves no "
+			"load to search (write serve.rate or serve.concurrency and lengths instead)";
 	else if (!(s->params->first_slo_s > 0) && !(s->params->latency_slo_s > 0))
 		wrong = "there is no limit for the time to the first token (write --serve "
 			"first_slo='500 ms',between_slo='50 ms')";
