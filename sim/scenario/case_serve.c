@@ -127,11 +127,11 @@ static void split(struct reader *c, struct service_entry *service)
 	service->stages = c->params->pipeline_count;
 	service->spread = c->params->expert_count * service->stages;
 	const char *key = params.tensor_count > 1 ? "case.tensor" : "case.expert";
-	if (service->stages > 1 && (params.expert_count > 1 || !service->one_token))
-		case_error(
-			c, "case.pipeline",
-			"case.pipeline needs a network that generates tokens, and experts that are "
-			"not spread (write case.pipeline=1, or leave case.expert out)");
+	if (service->stages > 1 && !service->one_token)
+		case_error(c, "case.pipeline",
+			   "case.pipeline needs a network that generates tokens, which '%s' is not "
+			   "(write case.pipeline=1)",
+			   service->network->name);
 	if (params.tensor_count == 1 && params.expert_count == 1)
 		return;
 	if (params.expert_count > 1 && network_expert_top(service->network) == 0)

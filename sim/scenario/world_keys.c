@@ -63,13 +63,16 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 	struct world *w = of;
 	const struct server *server = w->servers->all[replica];
 	const struct service_entry *service = &w->scenario->services[server->entry->service];
-	size_t count = service->spread > service->stages ? 1 : server->entry->rank_count;
+	/* with experts, one GPU of each stage has all keys and values of a request */
+	size_t all = server->entry->rank_count;
+	size_t step = service->spread > service->stages ? all / (size_t)service->stages : 1;
+	size_t count = all / step;
 	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
 	double part_B = serving_model_token_B(server->model) * tokens / service->stages;
 	*passing = (struct passing){count, fn, ctx};
 	for (size_t i = 0; i < count; i++) {
-		struct program_gpu place = system_place(&w->system, server->entry, i);
-		size_t host = w->scenario->topology.gpus[server->entry->gpus[i]].host;
+		struct program_gpu place = system_place(&w->system, server->entry, i * step);
+		size_t host = w->scenario->topology.gpus[server->entry->gpus[i * step]].host;
 		const struct dma_copy copy = {
 			.engine = w->system.engine,
 			.fabric = w->system.fabric,
