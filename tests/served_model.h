@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A GPU whose arithmetic takes no time, so that an iteration of a model server takes the time of its
- * bytes. Tests that include it must run from the root folder. */
+/* A GPU whose arithmetic takes no time, so that an iteration of a model server takes the time of
+ * its bytes. Tests that include it must run from the root folder. */
 #pragma once
 
 #include "sim/base/arena.h"

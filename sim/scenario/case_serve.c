@@ -183,8 +183,8 @@ static void clients_fill_batches(struct reader *c, const struct serve_params *pa
 			   prefix, params->batch_count, params->concurrency_count, prefix);
 }
 
-/* Reports an error if the stages of the arrival rate are malformed, or something else also says when
- * requests arrive. */
+/* Reports an error if the stages of the arrival rate are malformed, or something else also says
+ * when requests arrive. */
 static void stages_fit(struct reader *c, const struct serve_params *params, const char *prefix)
 {
 	const char *key = arena_printf(c->arena, "%s.stages", prefix);

@@ -78,9 +78,8 @@ bool model_is_left_out(const struct serving_model *model, const struct op *op)
 		model->spec.one_token ? model->spec.one_token : model->spec.network;
 	enum layer_op layer = network->layers[op->layer].op;
 	return op->pass != PASS_FORWARD || op->kernels == 0 || layer == LAYER_DROPOUT ||
-	       is_written_quantised(model, op) ||
-	       layer == LAYER_CROSS_ENTROPY || layer == LAYER_LOSSES ||
-	       (model->spec.one_token && op->layer > model->head_layer);
+	       is_written_quantised(model, op) || layer == LAYER_CROSS_ENTROPY ||
+	       layer == LAYER_LOSSES || (model->spec.one_token && op->layer > model->head_layer);
 }
 
 static void add_attention(struct serving_model *model, const struct layer *layer)

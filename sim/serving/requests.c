@@ -220,7 +220,8 @@ struct rate_stages requests_stages(struct arena *arena, const char *text)
 		struct rate_stage next;
 		char colon;
 		int length = 0;
-		if (sscanf(text, "%lf%c%lf%n", &next.from_s, &colon, &next.rate_per_s, &length) < 3 ||
+		if (sscanf(text, "%lf%c%lf%n", &next.from_s, &colon, &next.rate_per_s, &length) <
+			    3 ||
 		    colon != ':' || !(next.rate_per_s >= 0 && next.rate_per_s <= 1e9))
 			return (struct rate_stages){0};
 		bool first = stages.count == 0;
@@ -265,16 +266,14 @@ struct request_list requests_draw(struct arena *arena, const struct serve_params
 	struct request_list list = {ARENA_ARRAY(arena, count, struct serve_request), count};
 	for (size_t i = 0; i < count; i++) {
 		struct serve_request *request = &list.items[i];
-		double gap_s =
-			spread_around(&gaps, on_ratio / rate, params->spread_ratio);
+		double gap_s = spread_around(&gaps, on_ratio / rate, params->spread_ratio);
 		for (; gap_s > left_s; left_s = spread_around(&gaps, params->on_s, 1)) {
 			gap_s -= left_s;
 			now_s += left_s + spread_around(&gaps, params->off_s, 1);
 		}
 		now_s += gap_s;
 		left_s -= gap_s;
-		request->arrival_ps =
-			ps_from_s(stages.count > 0 ? time_of(&stages, now_s) : now_s);
+		request->arrival_ps = ps_from_s(stages.count > 0 ? time_of(&stages, now_s) : now_s);
 		request->shared = (uint32_t)params->prefix_count;
 		request->prompt = tokens_of(&lengths, params->prompt_count,
 					    params->prompt_spread_ratio, fmax(1, tokens_max - 1));

@@ -141,6 +141,17 @@ awk -v one="$(apart 1)" -v two="$(apart 2)" 'BEGIN {
 	printf "  transfer %s s from one GPU, %s s from two\n", one, two
 	exit !(two > 0.45 * one && two < 0.55 * one) }'
 verdict each_gpu_sends_its_part_of_keys_and_values $?
+
+# With spread experts, one of two GPUs has all keys and values of a request. It sends them over one adapter as a
+# replica with one GPU does.
+over_network() {
+	field "$("$farwire" run serve-disaggregated-100g --set case.model=qwen3-30b-a3b --set case.sequence=8192 \
+		--set serve.rate=0.5 --set serve.requests=40 --set case.expert="$1" --draws 0 --format csv --quiet)" transfer_s
+}
+awk -v one="$(over_network 1)" -v two="$(over_network 2)" 'BEGIN {
+	printf "  transfer %s s from one GPU, %s s with spread experts\n", one, two
+	exit !(one > 0 && two > 0.995 * one && two < 1.005 * one) }'
+verdict spread_experts_send_keys_and_values_once $?
 # GPT-2 XL draws 10 requests at 4/s, so both services run for 2.5 s, and ResNet-50 draws 500 at 200/s.
 two=$("$farwire" run serve-tenants --set serve.gpt2-xl.requests=10 --set serve.resnet50.requests=20 \
 	--draws 0 --format csv --quiet)
