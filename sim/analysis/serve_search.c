@@ -96,9 +96,8 @@ static bool read_case(struct layout_search *s)
 	if (s->scenario->service_count != 1)
 		wrong = "the case has several services (write one group serve, for one network)";
 	else if (s->service->list.count > 0 || s->params->stages[0])
-		wrong = "serve.list and serve.stages state when requests arrive, which leaves no "
-			"load to search (write serve.rate or serve.concurrency and lengths "
-			"instead)";
+		wrong = "serve.list or serve.stages leaves no load to search (write serve.rate or "
+			"serve.concurrency and lengths instead)";
 	else if (!(s->params->first_slo_s > 0) && !(s->params->latency_slo_s > 0))
 		wrong = "there is no limit for the time to the first token (write --serve "
 			"first_slo='500 ms',between_slo='50 ms')";
@@ -199,8 +198,7 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 	bool generates = s->service->one_token;
 	double copies = sizes[LAYOUT_COPIES];
 	size_t count = 0;
-	/* the order of given values has no effect: the first limits decide which loads others try
-	 */
+	/* given values are sorted, because the first limits decide which loads others try */
 	for (size_t k; count < axis->count; values[k] = axis->values[count++])
 		for (k = count; k > 0 && values[k - 1] > axis->values[count]; k--)
 			values[k] = values[k - 1];

@@ -110,5 +110,6 @@ refuses "'case.tensor=many' must be a whole number from 1 on" --serve "$load" --
 refuses 'case.prefill has 71 values' --serve "$load" --gpus 2 --set "case.prefill=$(seq -s, 0 70)"
 refuses 'case.tensor = "many" is not a plain number' --serve "$load" --gpus 2 --set case.tensor=many
 printf '0\t100\t10\n' >list.tsv
-refuses 'serve.list states when requests arrive' --serve "$load,list=list.tsv"
+refuses 'serve.list or serve.stages leaves no load to search' --serve "$load,list=list.tsv"
+refuses 'serve.list or serve.stages leaves no load to search' --serve "$load,stages=0:5"
 verdict 'serve_plan.wrong_questions_are_refused_with_a_correction'
