@@ -73,6 +73,7 @@ static struct bench bench_of(size_t requests)
 	b.rng = rng_named(7, "services");
 	b.params = (struct serve_params){.model = "",
 					 .list = "",
+					 .stages = "",
 					 .rate_count = 1,
 					 .spread_ratio = 1,
 					 .requests_count = (double)requests,

@@ -192,7 +192,13 @@ static void read_dataset(struct dataset_reader *r)
 	dataset->source = "nobody measured this";
 	if (!dataset->what_if)
 		dataset->source = dataset_need(r, r->node, "source");
-	if (table || cfg_child(r->node, "lines"))
+	const struct cfg_node *lines = cfg_child(r->node, "lines");
+	if (table && lines)
+		diag_error(r->diag, cfg_origin(lines),
+			   "dataset: lines and table = \"%s\" both give the rows (leave one of "
+			   "them out)",
+			   table);
+	else if (table || lines)
 		dataset_read_table(r, table);
 	else if (dimensions)
 		dataset_read_grid(r, dimensions);

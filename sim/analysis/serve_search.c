@@ -95,9 +95,9 @@ static bool read_case(struct layout_search *s)
 	const char *wrong = NULL;
 	if (s->scenario->service_count != 1)
 		wrong = "the case has several services (write one group serve, for one network)";
-	else if (s->service->list.count > 0)
-		wrong = "serve.list states when requests arrive, so there is no load to search "
-			"(write serve.rate or serve.concurrency and lengths instead)";
+	else if (s->service->list.count > 0 || s->params->stages[0])
+		wrong = "serve.list or serve.stages leaves no load to search (write serve.rate or "
+			"serve.concurrency and lengths instead)";
 	else if (!(s->params->first_slo_s > 0) && !(s->params->latency_slo_s > 0))
 		wrong = "there is no limit for the time to the first token (write --serve "
 			"first_slo='500 ms',between_slo='50 ms')";
@@ -198,10 +198,12 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 	bool generates = s->service->one_token;
 	double copies = sizes[LAYOUT_COPIES];
 	size_t count = 0;
-	if (axis->count > 0) {
-		memcpy(values, axis->values, axis->count * sizeof *values);
-		return axis->count;
-	}
+	/* given values are sorted, because the first limits decide which loads others try */
+	for (size_t k; count < axis->count; values[k] = axis->values[count++])
+		for (k = count; k > 0 && values[k - 1] > axis->values[count]; k--)
+			values[k] = values[k - 1];
+	if (count > 0)
+		return count;
 	switch (key) {
 	case LAYOUT_TENSOR:
 		return powers(generates ? fmin(s->gpus, s->machine_gpus) : 1, values);
@@ -355,7 +357,7 @@ static double highest_per_gpu(const struct layout_search *s, const struct layout
 static int by_load(const void *a, const void *b)
 {
 	const struct serve_layout *x = a, *y = b;
-	return (x->load_per_gpu < y->load_per_gpu) - (x->load_per_gpu > y->load_per_gpu);
+	return ORDER(y->load_per_gpu, x->load_per_gpu);
 }
 
 /* Returns for each layout its candidate with the highest load; among equal ones, the first. */

@@ -127,11 +127,11 @@ static void split(struct reader *c, struct service_entry *service)
 	service->stages = c->params->pipeline_count;
 	service->spread = c->params->expert_count * service->stages;
 	const char *key = params.tensor_count > 1 ? "case.tensor" : "case.expert";
-	if (service->stages > 1 && (params.expert_count > 1 || !service->one_token))
-		case_error(
-			c, "case.pipeline",
-			"case.pipeline needs a network that generates tokens, and experts that are "
-			"not spread (write case.pipeline=1, or leave case.expert out)");
+	if (service->stages > 1 && !service->one_token)
+		case_error(c, "case.pipeline",
+			   "case.pipeline needs a network that generates tokens, which '%s' is not "
+			   "(write case.pipeline=1)",
+			   service->network->name);
 	if (params.tensor_count == 1 && params.expert_count == 1)
 		return;
 	if (params.expert_count > 1 && network_expert_top(service->network) == 0)
@@ -147,9 +147,11 @@ double service_requests_count(const struct scenario *scenario, const struct serv
 	double time_s = 0;
 	if (service->list.count > 0)
 		return (double)service->list.count;
+	if (service->params->stages[0])
+		return service->params->requests_count;
 	for (size_t i = 0; i < scenario->service_count; i++) {
 		const struct serve_params *params = scenario->services[i].params;
-		if (scenario->services[i].list.count == 0)
+		if (scenario->services[i].list.count == 0 && !params->stages[0])
 			time_s = fmax(time_s, params->requests_count / params->rate_count);
 	}
 	return fmin(round(time_s * service->params->rate_count), SERVE_REQUESTS_MAX);
@@ -179,6 +181,26 @@ static void clients_fill_batches(struct reader *c, const struct serve_params *pa
 			   "%s.batching=fixed waits for %g requests at each replica, more than %g "
 			   "clients send (write dynamic, or a larger %s.concurrency)",
 			   prefix, params->batch_count, params->concurrency_count, prefix);
+}
+
+/* Reports an error if the stages of the arrival rate are malformed, or something else also says
+ * when requests arrive. */
+static void stages_fit(struct reader *c, const struct serve_params *params, const char *prefix)
+{
+	const char *key = arena_printf(c->arena, "%s.stages", prefix);
+	if (!params->stages[0])
+		return;
+	if (requests_stages(c->arena, params->stages).count == 0)
+		case_error(c, key,
+			   "%s: '%s' has no stages that begin at rising times from 0 s on and end "
+			   "with a rate above 0 (write for example 0:5,60:20,120:5)",
+			   key, params->stages);
+	if (params->concurrency_count > 0 || params->list[0] ||
+	    (params->on_s > 0 && params->off_s > 0))
+		case_error(c, key,
+			   "%s cannot be combined with %s.concurrency, %s.list, or %s.on and "
+			   "%s.off (leave either out)",
+			   key, prefix, prefix, prefix, prefix);
 }
 
 /* Reads the network that drafts tokens. */
@@ -227,6 +249,7 @@ static void read_service(struct reader *c, struct service_entry *service,
 	if (!reader_params(c, group, prefix, prefix, &serve_table, params))
 		return;
 	clients_fill_batches(c, params, prefix);
+	stages_fit(c, params, prefix);
 	struct origin origin = case_origin_of(c, arena_printf(c->arena, "%s.list", prefix));
 	if (params->list[0])
 		service->list = requests_read(c->arena, c->diag, origin,

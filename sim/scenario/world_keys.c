@@ -34,11 +34,23 @@ static void part_arrived(void *ctx, uint64_t arg)
 		passing->fn(passing->ctx, 0);
 }
 
+/* Returns the distance of the GPUs that have a part of the keys and values of a request: 1 if all
+ * have. With experts one of each stage has them. */
+static size_t holders_step(const struct server *server)
+{
+	const struct service_entry *service =
+		&server->world->scenario->services[server->entry->service];
+	return service->spread > service->stages
+		       ? server->entry->rank_count / (size_t)service->stages
+		       : 1;
+}
+
 void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
 {
 	const struct world *w = of;
-	const struct server *server = w->servers->all[from];
-	size_t count = server->entry->rank_count;
+	struct server *server = w->servers->all[from];
+	size_t all = server->entry->rank_count, step = holders_step(server);
+	size_t first = server->passed_count++ % step, count = all / step;
 	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
 	*passing = (struct passing){count, fn, ctx};
 	const struct collective_request request = {
@@ -50,7 +62,7 @@ void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_
 		.ctx = passing,
 	};
 	for (size_t i = 0; i < count; i++) {
-		struct communicator *comm = server->to[to * count + i];
+		struct communicator *comm = server->to[to * all + first + i * step];
 		uint64_t number = communicator_begin(comm, &request);
 		communicator_arrive(comm, number, 0);
 		communicator_arrive(comm, number, 1);
@@ -63,13 +75,13 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 	struct world *w = of;
 	const struct server *server = w->servers->all[replica];
 	const struct service_entry *service = &w->scenario->services[server->entry->service];
-	size_t count = service->spread > service->stages ? 1 : server->entry->rank_count;
+	size_t step = holders_step(server), count = server->entry->rank_count / step;
 	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
 	double part_B = serving_model_token_B(server->model) * tokens / service->stages;
 	*passing = (struct passing){count, fn, ctx};
 	for (size_t i = 0; i < count; i++) {
-		struct program_gpu place = system_place(&w->system, server->entry, i);
-		size_t host = w->scenario->topology.gpus[server->entry->gpus[i]].host;
+		struct program_gpu place = system_place(&w->system, server->entry, i * step);
+		size_t host = w->scenario->topology.gpus[server->entry->gpus[i * step]].host;
 		const struct dma_copy copy = {
 			.engine = w->system.engine,
 			.fabric = w->system.fabric,

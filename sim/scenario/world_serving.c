@@ -314,9 +314,12 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
 	double share =
 		fmin(entry->fraction_ratio, 1 / (double)tenants_on(w->scenario, entry->gpus[0]));
-	double own_B = gpu->params.memory_B * service->params->memory_ratio * share;
+	double ratio = service->params->memory_ratio;
+	bool of_rest = service->params->memory_free;
+	double own_B = gpu->params.memory_B * (of_rest ? 1 : ratio) * share;
 	double spread = w->scenario->services[entry->service].spread;
-	double model_B = serving_model_memory_B(server->model), left_B = own_B - model_B;
+	double model_B = serving_model_memory_B(server->model);
+	double left_B = (own_B - model_B) * (of_rest ? ratio : 1);
 	double token_B = serving_model_token_B(server->model);
 	size_t all;
 	longest(service, &all);

@@ -12,6 +12,7 @@ struct server {         /* a replica */
 	const struct overhead *tables[2]; /* of serving_model_overhead_set */
 	struct gpu_context *context;
 	int64_t opened_ps;
+	size_t passed_count; /* requests whose keys and values it has sent */
 	/* By replica, then by GPU of this one: towards those that generate tokens. */
 	struct communicator **to;
 };

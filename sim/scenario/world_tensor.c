@@ -88,7 +88,9 @@ double world_tensor_s(void *ctx, enum collective collective, double size_B)
 double world_passed_s(void *ctx, double size_B)
 {
 	struct tensor_group *group = ctx;
-	double count = (double)group->entry.rank_count, sum_s = 0;
+	/* with experts, each GPU has rows of its own and sends them all */
+	bool own = group->world->scenario->params->expert_count > 1;
+	double count = own ? 1 : (double)group->entry.rank_count, sum_s = 0;
 	for (struct tensor_group *pair = group->next; pair; pair = pair->next) {
 		sum_s += world_tensor_s(pair, COLLECTIVE_BROADCAST, size_B / count);
 		if (count > 1)

@@ -5,6 +5,12 @@
  * cumulated sums, a draw. */
 static const double SAMPLING_PASSES = 4;
 
+/* Up to this size TensorRT-LLM has all-reduces of its own, which can do more than the sum
+ * (customAllReduceUtils.h, getMaxRequiredWorkspaceSize, for more than two GPUs). */
+static const double FUSED_SUM_MAX_B = 8e6;
+/* TensorRT-LLM fuses the all-reduces of networks with more features than these. */
+enum { FUSED_SUM_FEATURES = 4096 };
+
 /* ---- the network ---- */
 
 static size_t last_product(const struct network *network)
@@ -25,14 +31,55 @@ bool network_generates(const struct network *network)
 	       network->layers[last_product(network)].channels == network->vocabulary;
 }
 
+/* Returns the layer whose output the kernel quantises with one scale for all; NULL: it does not. */
+static const struct layer *quantised_by(const struct serving_model *model, const struct op *op)
+{
+	const struct network *network = model->spec.one_token;
+	bool one_scale = model->spec.weights == SERVE_FP8 || model->spec.weights == SERVE_FP4;
+	return network && one_scale && op->work.quantises
+		       ? &network->layers[network->layers[op->layer].inputs[0]]
+		       : NULL;
+}
+
+/* Returns true if the kernel before the op writes FP8 or FP4 itself. */
+static bool is_written_quantised(const struct serving_model *model, const struct op *op)
+{
+	const struct layer *input = quantised_by(model, op);
+	return input && model->spec.stack->written_quantised &&
+	       (input->op == LAYER_ATTENTION || input->op == LAYER_GATE);
+}
+
+/* Returns the most rows whose all-reduces also add, normalise and quantise. */
+static double fused_rows(const struct serving_model *model)
+{
+	const struct network *network = model->spec.one_token;
+	size_t hidden = network->layers[1].channels;
+	bool fuses = model->spec.stack->fused_sums && model->spec.shard &&
+		     model->spec.spread <= model->spec.stages && hidden > FUSED_SUM_FEATURES;
+	for (size_t i = 0; i < network->layer_count; i++)
+		fuses &= network->layers[i].op != LAYER_QK_NORM;
+	return fuses ? FUSED_SUM_MAX_B / ((double)hidden * model->element_B) : 0;
+}
+
+bool model_is_fused(const struct serving_model *model, const struct op *op, double rows)
+{
+	const struct layer *norm = quantised_by(model, op);
+	if (rows > model->fused_rows)
+		return false;
+	if (!norm)
+		norm = &model->spec.one_token->layers[op->layer];
+	return norm->op == LAYER_RMS_NORM &&
+	       model->spec.one_token->layers[norm->inputs[0]].op == LAYER_ADD;
+}
+
 bool model_is_left_out(const struct serving_model *model, const struct op *op)
 {
 	const struct network *network =
 		model->spec.one_token ? model->spec.one_token : model->spec.network;
 	enum layer_op layer = network->layers[op->layer].op;
 	return op->pass != PASS_FORWARD || op->kernels == 0 || layer == LAYER_DROPOUT ||
-	       layer == LAYER_CROSS_ENTROPY || layer == LAYER_LOSSES ||
-	       (model->spec.one_token && op->layer > model->head_layer);
+	       is_written_quantised(model, op) || layer == LAYER_CROSS_ENTROPY ||
+	       layer == LAYER_LOSSES || (model->spec.one_token && op->layer > model->head_layer);
 }
 
 static void add_attention(struct serving_model *model, const struct layer *layer)
@@ -117,15 +164,17 @@ static void add_line(struct serving_model *model, struct kernel_family *family,
 {
 	const struct kernel_work from = with_weights(model, from_op);
 	const struct kernel_work to = with_weights(model, to_op);
+	bool fused = model_is_fused(model, from_op, 1);
 	for (size_t i = 0; i < family->lines.count; i++) {
 		struct linear_kernel *line = &family->lines.items[i];
-		if (same_work(&line->from, &from) && same_work(&line->to, &to)) {
+		if (line->fused == fused && same_work(&line->from, &from) &&
+		    same_work(&line->to, &to)) {
 			line->kernels += from_op->kernels;
 			return;
 		}
 	}
 	*VEC_PUSH(model->arena, &family->lines) =
-		(struct linear_kernel){from, to, from_op->kernels};
+		(struct linear_kernel){from, to, from_op->kernels, fused};
 }
 
 /* Fills the family of the head, or of all other layers, from graphs at two numbers of rows. */
@@ -163,6 +212,8 @@ static double family_s(const struct serving_model *model, const struct kernel_fa
 	for (size_t i = 0; i < family->lines.count; i++) {
 		const struct linear_kernel *line = &family->lines.items[i];
 		struct kernel_work work = line->from;
+		if (line->fused && rows <= model->fused_rows)
+			continue;
 		work.flop = between(work.flop, line->to.flop, share);
 		work.bytes_B = between(work.bytes_B, line->to.bytes_B, share);
 		if (work.form == KERNEL_PRODUCT) {
@@ -419,6 +470,7 @@ static void learn_tokens(struct serving_model *model)
 	}
 	double all_rows = fmax(1, (double)experts / (double)top); /* rows that use all experts */
 	model->few_rows = floor(all_rows);
+	model->fused_rows = fused_rows(model);
 	fill_family(model, &model->body[0], 1, false);
 	fill_family(model, &model->body[1], (size_t)ceil(all_rows), false);
 	fill_family(model, &model->head, 1, true);

@@ -8,6 +8,7 @@
 struct linear_kernel {
 	struct kernel_work from, to; /* at the family's two numbers of rows */
 	double kernels;
+	bool fused; /* the all-reduce of a few rows does their work */
 };
 struct kernel_family {
 	VEC(struct linear_kernel) lines;
@@ -46,6 +47,7 @@ struct serving_model {
 	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
 	struct kernel_family body[2], head;
 	double few_rows;
+	double fused_rows; /* most rows whose all-reduces do more than sums (model_is_fused) */
 	/* Linear layers with adapters: their number, and the sums of their inputs and outputs. */
 	double adapted_layers, adapted_in, adapted_out;
 	/* By number of rows, or of sequences; below 0: not computed yet. */
@@ -57,6 +59,9 @@ struct serving_model {
 size_t model_time_most(const struct serving_model *model, enum model_time time);
 /* Returns true if an iteration has no kernels of the op. */
 bool model_is_left_out(const struct serving_model *model, const struct op *op);
+/* Returns true if the all-reduce before the op does its work: it adds the residual, normalises the
+ * sum of these rows, and may quantise it. */
+bool model_is_fused(const struct serving_model *model, const struct op *op, double rows);
 /* Returns true if a layer's weights are of the type of weights. */
 bool model_is_quantised(const struct network *network, const struct layer *layer);
 double model_memory_B(const struct serving_model *model); /* without that of the draft */

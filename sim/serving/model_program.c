@@ -62,7 +62,8 @@ const struct program *serving_model_program(struct arena *arena, const struct se
 	add_copy(&issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, rows));
 	*kernels_s = 0;
 	for (size_t i = 0, next = 0; i < ops.count; i++) {
-		if (model_is_left_out(model, &ops.ops[i]))
+		if (model_is_left_out(model, &ops.ops[i]) ||
+		    model_is_fused(model, &ops.ops[i], (double)rows))
 			continue;
 		next = add_exchanges(&issuer, model, next, ops.ops[i].layer, rows, scale,
 				     kernels_s);

@@ -18,6 +18,10 @@ static const struct param_row serve_rows[] = {
 		   "network that this service runs; empty means case.model"),
 	PARAM_NUMBER(struct serve_params, rate_count, QUANTITY_COUNT, 1e-6, 1e9, "1",
 		     "arrival rate in requests/s: mean number of requests per second"),
+	PARAM_TEXT(struct serve_params, stages, "",
+		   "stages of the arrival rate, each as its first second and its requests/s, for "
+		   "example 0:5,60:20,120:5; the last one lasts until the end; they replace "
+		   "serve.rate"),
 	PARAM_NUMBER(struct serve_params, spread_ratio, QUANTITY_RATIO, 0, 100, "1",
 		     "spread of the times between arrivals: their standard deviation over their "
 		     "mean; 1 means Poisson arrivals, 0 equal times, more than 1 bursts",
@@ -120,6 +124,12 @@ static const struct param_row serve_rows[] = {
 	PARAM_NUMBER(struct serve_params, memory_ratio, QUANTITY_RATIO, 0.01, 1, "0.9",
 		     "share of the GPU's memory that weights, activations and KV cache may use",
 		     "vLLM's gpu_memory_utilization is 0.9"),
+	PARAM_BOOL(struct serve_params, memory_free, "false",
+		   "whether serve.memory is the share that the KV cache takes of the memory that "
+		   "weights and activations leave, instead of a share for all of them",
+		   "vLLM and SGLang state a share of all memory; TensorRT-LLM's "
+		   "free_gpu_memory_fraction is one of the rest (_torch/pyexecutor/_util.py, "
+		   "_cal_max_memory)"),
 	PARAM_WHOLE(struct serve_params, block_count, 1, 4096, "16",
 		    "tokens of a block of the KV cache", "vLLM's block_size is 16"),
 	PARAM_WHOLE(
@@ -203,6 +213,45 @@ static uint32_t tokens_of(struct rng *rng, double mean, double spread_ratio, dou
 	return (uint32_t)fmax(1, fmin(tokens, most));
 }
 
+struct rate_stages requests_stages(struct arena *arena, const char *text)
+{
+	VEC(struct rate_stage) stages = {0};
+	for (bool more = true; more;) {
+		struct rate_stage next;
+		char colon;
+		int length = 0;
+		if (sscanf(text, "%lf%c%lf%n", &next.from_s, &colon, &next.rate_per_s, &length) <
+			    3 ||
+		    colon != ':' || !(next.rate_per_s >= 0 && next.rate_per_s <= 1e9))
+			return (struct rate_stages){0};
+		bool first = stages.count == 0;
+		if (first ? next.from_s != 0
+			  : !(next.from_s > stages.items[stages.count - 1].from_s) ||
+				    !(next.from_s <= 1e6))
+			return (struct rate_stages){0};
+		*VEC_PUSH(arena, &stages) = next;
+		text += length;
+		more = *text++ == ',';
+	}
+	bool ends = !text[-1] && stages.items[stages.count - 1].rate_per_s > 0;
+	return (struct rate_stages){stages.items, ends ? stages.count : 0};
+}
+
+/* Returns when that many requests have arrived on average. */
+static double time_of(const struct rate_stages *stages, double requests)
+{
+	const struct rate_stage *stage = stages->items;
+	for (size_t i = 1; i < stages->count; i++, stage++) {
+		double arrive = stage->rate_per_s * (stage[1].from_s - stage->from_s);
+		if (arrive > 0 && requests <= arrive)
+			break;
+		requests -= arrive;
+	}
+	return stage->from_s + requests / stage->rate_per_s;
+}
+
+/* With stages, times are first drawn at a rate of 1 request/s. The n-th of these seconds then takes
+ * as long as the stages need for a request. */
 struct request_list requests_draw(struct arena *arena, const struct serve_params *params,
 				  uint64_t seed, const char *name, double tokens_max)
 {
@@ -210,20 +259,21 @@ struct request_list requests_draw(struct arena *arena, const struct serve_params
 	struct rng lengths = rng_named(seed, arena_printf(arena, "lengths of %s", name));
 	bool pauses = params->on_s > 0 && params->off_s > 0;
 	double on_ratio = pauses ? params->on_s / (params->on_s + params->off_s) : 1;
+	const struct rate_stages stages = requests_stages(arena, params->stages);
+	double rate = stages.count > 0 ? 1 : params->rate_count;
 	double now_s = 0, left_s = pauses ? spread_around(&gaps, params->on_s, 1) : INFINITY;
 	size_t count = (size_t)params->requests_count;
 	struct request_list list = {ARENA_ARRAY(arena, count, struct serve_request), count};
 	for (size_t i = 0; i < count; i++) {
 		struct serve_request *request = &list.items[i];
-		double gap_s =
-			spread_around(&gaps, on_ratio / params->rate_count, params->spread_ratio);
+		double gap_s = spread_around(&gaps, on_ratio / rate, params->spread_ratio);
 		for (; gap_s > left_s; left_s = spread_around(&gaps, params->on_s, 1)) {
 			gap_s -= left_s;
 			now_s += left_s + spread_around(&gaps, params->off_s, 1);
 		}
 		now_s += gap_s;
 		left_s -= gap_s;
-		request->arrival_ps = ps_from_s(now_s);
+		request->arrival_ps = ps_from_s(stages.count > 0 ? time_of(&stages, now_s) : now_s);
 		request->shared = (uint32_t)params->prefix_count;
 		request->prompt = tokens_of(&lengths, params->prompt_count,
 					    params->prompt_spread_ratio, fmax(1, tokens_max - 1));

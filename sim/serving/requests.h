@@ -30,6 +30,7 @@ enum serve_type {
 
 struct serve_params { /* the group `serve` of a case */
 	const char *model;
+	const char *stages;
 	double rate_count, spread_ratio, on_s, off_s, concurrency_count;
 	const char *list;
 	double requests_count, warmup_ratio;
@@ -37,7 +38,7 @@ struct serve_params { /* the group `serve` of a case */
 	int batching; /* enum serve_batching */
 	double batch_count, delay_s, queue_count, tokens_count;
 	int mixing; /* enum serve_mixing */
-	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache;
+	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache, memory_free;
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
@@ -55,6 +56,12 @@ struct serve_request {
 	/* Number of a group of requests, whose prompts begin with the same `shared` tokens. */
 	uint32_t group, shared;
 };
+struct rate_stages { /* each lasts until the next one begins, and the last one on and on */
+	struct rate_stage {
+		double from_s, rate_per_s;
+	} * items;
+	size_t count;
+};
 struct request_list {
 	struct serve_request *items; /* in the order of arrival */
 	size_t count;
@@ -64,6 +71,9 @@ struct request_list {
  * output together have at most tokens_max tokens. */
 struct request_list requests_draw(struct arena *arena, const struct serve_params *params,
 				  uint64_t seed, const char *name, double tokens_max);
+/* Returns the stages of serve.stages, for example "0:5,60:20"; their number is 0 if the text is
+ * malformed: times do not rise from 0, or the last rate is 0. */
+struct rate_stages requests_stages(struct arena *arena, const char *text);
 /* Reads a table with a line for each request: time in s, tokens of the prompt and of the output,
  * separated by tabs. A line may go on with the number of a group and the tokens with which all
  * prompts of the group begin. Without these, the prompt begins with `prefix` tokens of group 0.

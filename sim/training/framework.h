@@ -40,6 +40,7 @@ struct stack_params {
 		fp16_gradients;
 	double update_tensors_count, library_ratio;
 	bool foreach_optimiser, lamb, master_weights, separate_bias, joined_products, lars;
+	bool written_quantised, fused_sums;
 	double engine_wait_s, expert_call_s;
 	bool experts_wait, cuda_graph;
 	double norm_gpus_count, norm_exchange_s, xla_clusters_count;

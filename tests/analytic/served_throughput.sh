@@ -87,4 +87,15 @@ done
 farwire run serve-disaggregated-100g --draws 0
 grep -q '^overload: ' "$scratch.out" && complain '100 Gb/s carry 4 requests/s'
 verdict served_throughput.full_links_are_the_bottleneck_of_keys_and_values
+
+# cache SHARE FREE: tokens of the KV cache of Llama 3 8B on a GPU with 20 GB, which a long request does not fit
+cache() {
+	farwire run --topology dgx-h100 --model llama3-8b --stack serving --set 'gpu.*.memory=20 GB' --set case.sequence=131072 \
+		--serve "prompt=100000,output=10,memory=$1,memory_free=$2,block=1" --draws 0
+	sed -n 's/.*KV cache of \([0-9]*\) tokens.*/\1/p;1q' "$scratch.out"
+}
+whole=$(cache 1 true) half=$(cache 0.5 true)
+[ "${whole:-0}" -gt 1000 ] && [ "$(cache 1 false)" = "$whole" ] || complain "all of the rest is not all of the memory: $whole tokens"
+[ "$half" = $((whole / 2)) ] || complain "half of the rest has $half tokens, not half of $whole"
+verdict served_throughput.a_share_of_the_free_memory_counts_no_weights
 exit 0

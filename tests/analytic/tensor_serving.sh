@@ -69,11 +69,21 @@ BEGIN {
 	exit !(near(stages, one) && near(four, two) && pass > 0 && near(passed, 100 * pass) && near(all, expected)) }'
 verdict a_request_passes_all_stages_with_a_message_between_them $?
 
-# The two halves of 70.6e9 x 2 B fit two GPUs of 80 GB. A pipeline and spread experts are not combined.
+# The two halves of 70.6e9 x 2 B fit two GPUs of 80 GB. Images have no stages.
 [ "$(field "$(serve --topology dgx-h100 --model llama3-70b --set case.pipeline=2)" verdict)" = ok ] &&
-	"$farwire" run --topology dgx-h100 --model qwen3-30b-a3b --serve rate=1 --set case.pipeline=2 --set case.expert=2 2>&1 |
-	grep -q 'case.pipeline needs a network that generates tokens, and experts that are not spread'
+	"$farwire" run --topology dgx-h100 --model resnet50 --serve rate=1 --set case.pipeline=2 2>&1 |
+	grep -q "case.pipeline needs a network that generates tokens, which 'resnet50' is not"
 verdict a_network_that_is_too_large_for_one_gpu_runs_in_two_stages $?
+
+# Two stages of two GPUs with half of the experts. Each of 48 layers has two all-to-alls, and the stages a message
+# of 2 x 2,048 numbers of 2 B, which each GPU sends whole because it has requests of its own. One row goes to 8 experts.
+experts=$(serve --topology dgx-h100 --model qwen3-30b-a3b --set case.expert=2)
+both=$(serve --topology dgx-h100 --model qwen3-30b-a3b --set case.expert=2 --set case.pipeline=2)
+awk -v experts="$(field "$experts" tensor_exposed_s)" -v both="$(field "$both" tensor_exposed_s)" -v pass="$(collective broadcast 8192)" \
+	-v kernel="$(field "$experts" kernel_s)" -v kernels="$(field "$both" kernel_s)" 'BEGIN {
+	printf "  all-to-alls %s s, with messages %s s, each message %s s, kernels %s and %s s\n", experts, both, pass, kernel, kernels
+	exit !(experts > 0 && pass > 0 && both - experts > 98 * pass && both - experts < 102 * pass && kernels > 0.98 * kernel && kernels < 1.02 * kernel) }'
+verdict stages_with_spread_experts_send_all_rows_of_each_gpu $?
 
 # Mixtral has as many layers and features. One sum a layer is that of its experts, and 32,000 logits are gathered.
 moe=$(serve --topology dgx-h100 --model mixtral-8x7b --set case.tensor=2)
@@ -131,6 +141,17 @@ awk -v one="$(apart 1)" -v two="$(apart 2)" 'BEGIN {
 	printf "  transfer %s s from one GPU, %s s from two\n", one, two
 	exit !(two > 0.45 * one && two < 0.55 * one) }'
 verdict each_gpu_sends_its_part_of_keys_and_values $?
+
+# With spread experts, one of two GPUs has all keys and values of a request. It sends them over one adapter as a
+# replica with one GPU does.
+over_network() {
+	field "$("$farwire" run serve-disaggregated-100g --set case.model=qwen3-30b-a3b --set case.sequence=8192 \
+		--set serve.rate=0.5 --set serve.requests=40 --set case.expert="$1" --draws 0 --format csv --quiet)" transfer_s
+}
+awk -v one="$(over_network 1)" -v two="$(over_network 2)" 'BEGIN {
+	printf "  transfer %s s from one GPU, %s s with spread experts\n", one, two
+	exit !(one > 0 && two > 0.995 * one && two < 1.005 * one) }'
+verdict spread_experts_send_keys_and_values_once $?
 # GPT-2 XL draws 10 requests at 4/s, so both services run for 2.5 s, and ResNet-50 draws 500 at 200/s.
 two=$("$farwire" run serve-tenants --set serve.gpt2-xl.requests=10 --set serve.resnet50.requests=20 \
 	--draws 0 --format csv --quiet)

@@ -336,6 +336,28 @@ static void arrivals_keep_their_mean_rate(void)
 	}
 }
 
+/* Two requests/s for 10 s, none for 20 s, and then five requests/s: with equal times, 20 requests
+ * arrive until 10 s, the next one at 30.2 s and the 40th at 34 s. */
+static void stages_change_the_rate_of_arrivals(void)
+{
+	struct bench b = bench_of(40);
+	b.params.stages = "0:2,10:0,30:5";
+	b.params.spread_ratio = 0;
+	struct request_list list = requests_draw(b.arena, &b.params, 5, "test", 100);
+	static const struct {
+		size_t request;
+		double time_s;
+	} all[] = {{0, 0.5}, {19, 10}, {20, 30.2}, {39, 34}};
+	for (size_t i = 0; i < 4; i++)
+		CHECK_NEAR(s_from_ps(list.items[all[i].request].arrival_ps), all[i].time_s, 1e-9);
+	static const char *const wrong[] = {"1:2",  "0:2,0:3", "0:2;5:3", "0:2,5:0",  "0:-1",
+					    "0:2,", "0",       "0:2 ",    "0:2,5:nan"};
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+		CHECK(requests_stages(b.arena, wrong[i]).count == 0);
+	CHECK(requests_stages(b.arena, "0:2").count == 1);
+	arena_free(b.arena);
+}
+
 /* Lengths with a mean of 10 and a deviation of 1 have a mean of 10, not 9.5. */
 static void lengths_are_rounded_to_the_nearest_token(void)
 {
@@ -408,6 +430,7 @@ static const struct test tests[] = {
 	TEST(means_of_the_first_and_of_further_tokens),
 	TEST(cut_prompts_wait_for_blocks_of_all_their_parts),
 	TEST(arrivals_keep_their_mean_rate),
+	TEST(stages_change_the_rate_of_arrivals),
 	TEST(lengths_are_rounded_to_the_nearest_token),
 	TEST(latency_does_not_fall_with_load),
 	TEST(an_overloaded_server_has_the_throughput_of_all_requests),

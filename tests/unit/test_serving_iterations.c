@@ -38,6 +38,7 @@ static struct bench bench_of(double tokens_count)
 	return (struct bench){.arena = arena_new(),
 			      .params = {.model = "",
 					 .list = "",
+					 .stages = "",
 					 .batching = BATCHING_CONTINUOUS,
 					 .batch_count = 8,
 					 .tokens_count = tokens_count,
@@ -466,8 +467,7 @@ static void each_service_has_its_own_answers(void)
 static void equal_arrivals_have_no_pauses(void)
 {
 	struct bench b = bench_of(100);
-	b.params.rate_count = 10;
-	b.params.requests_count = 20;
+	b.params.rate_count = 10, b.params.requests_count = 20;
 	b.params.prompt_count = b.params.output_count = 8;
 	b.params.off_s = 5;
 	struct request_list list = requests_draw(b.arena, &b.params, 1, "equal", 10);
