@@ -142,8 +142,7 @@ static void add_row(struct collecting *c, const struct dataset_row *row)
 			add_evidence(c, row);
 			fit_serving_parts(scratch, c->diag, row, c->data_root, c->seed, parts);
 		}
-		const struct error_row error =
-			fit_error_row(row, outcome.predicted.value, parts);
+		const struct error_row error = fit_error_row(row, outcome.predicted.value, parts);
 		m->sum.square += error.square;
 		for (size_t k = 0; k < MECHANISM_COUNT; k++)
 			m->sum.shares[k] += error.shares[k];

@@ -234,8 +234,7 @@ static double error_of(const struct left_out_row *row)
 static bool is_used(const struct left_out_row *row, const char *without, enum distance distance)
 {
 	return row->row->role == ROLE_FIT && row->system != without &&
-	       row->one_gpu_known == has_parts(row->class) &&
-	       row->distances[PART_OWN] == distance;
+	       row->one_gpu_known == has_parts(row->class) && row->distances[PART_OWN] == distance;
 }
 
 /* Adds the rows of the system that begins at `first` (steps 1 and 2). */

@@ -112,7 +112,8 @@ static double forwarding_share(const struct serving_answers *answers)
 static double error_factor(struct arena *arena, const struct draws_run *d, enum case_part part,
 			   size_t index)
 {
-	struct model_error error = d->scenario->errors[part], added = d->scenario->errors[PART_ADDED];
+	struct model_error error = d->scenario->errors[part],
+			   added = d->scenario->errors[PART_ADDED];
 	enum mechanism mechanism = scenario_mechanism(d->scenario, part);
 	struct rng rng = rng_named(d->options->seed, mechanism_path(mechanism));
 	size_t count = d->draws->count, *order = ARENA_ARRAY(arena, count, size_t);
@@ -136,12 +137,14 @@ static size_t draw_errors(struct arena *arena, const struct draws_run *d, size_t
 	size_t count = 0;
 	for (size_t i = 0; i < scenario->service_count; i++) {
 		const struct service_entry *service = &scenario->services[i];
-		values[count++] = (struct draw_value){
-			arena_printf(arena, "%s.token_time", service->prefix),
-			service->params->token_time_ratio * error_factor(arena, d, PART_ONE_GPU, index)};
-		values[count++] = (struct draw_value){
-			arena_printf(arena, "%s.prompt_time", service->prefix),
-			service->params->prompt_time_ratio * error_factor(arena, d, PART_OWN, index)};
+		values[count++] =
+			(struct draw_value){arena_printf(arena, "%s.token_time", service->prefix),
+					    service->params->token_time_ratio *
+						    error_factor(arena, d, PART_ONE_GPU, index)};
+		values[count++] =
+			(struct draw_value){arena_printf(arena, "%s.prompt_time", service->prefix),
+					    service->params->prompt_time_ratio *
+						    error_factor(arena, d, PART_OWN, index)};
 	}
 	return count;
 }
@@ -152,8 +155,8 @@ static void draw_one(void *ctx, size_t index)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	size_t count = d->unknowns.param_count;
-	struct draw_value *values = ARENA_ARRAY(
-		arena, count + 2 * d->scenario->service_count + 1, struct draw_value);
+	struct draw_value *values =
+		ARENA_ARRAY(arena, count + 2 * d->scenario->service_count + 1, struct draw_value);
 	unknowns_draw(arena, &d->unknowns, &d->points[index * d->unknowns.count], values);
 	struct case_request request = d->request;
 	request.draws = values;

@@ -320,10 +320,9 @@ void case_read_error(struct reader *c)
 	for (enum case_part part = 0; part < CASE_PART_COUNT; part++) {
 		bool apart = case_kind_has_parts(kind), serves = scenario->style == JOBS_SERVING;
 		bool one_gpu = apart && (serves ? part != PART_ADDED : part == PART_ONE_GPU);
-		enum mechanism mechanism = one_gpu && !serves ? MECHANISM_LOCAL
-							      : scenario_mechanism(scenario, part);
-		scenario->distances[part] =
-			distance_of(c, one_gpu ? PART_ONE_GPU : PART_OWN, file);
+		enum mechanism mechanism =
+			one_gpu && !serves ? MECHANISM_LOCAL : scenario_mechanism(scenario, part);
+		scenario->distances[part] = distance_of(c, one_gpu ? PART_ONE_GPU : PART_OWN, file);
 		if (mechanism < MECHANISM_COUNT)
 			errors[part] = read_error(c, mechanism, scenario->distances[part], file);
 	}

@@ -275,7 +275,7 @@ struct scenario {
 	size_t service_count;
 	const struct cfg_node *engine; /* file of the model server; NULL: none */
 	struct serving_memo *memo;     /* times of iterations in earlier simulations; NULL: none */
-	bool whole_gpus;        /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
+	bool whole_gpus; /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
 	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;

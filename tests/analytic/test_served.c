@@ -225,8 +225,7 @@ static void factors_scale_iterations_with_and_without_prompts(void)
 	const struct prediction *p = PREDICTED(gpt2, 0, "serve.output=2");
 	const struct prediction *prompt =
 		PREDICTED(gpt2, 0, "serve.output=2", "serve.prompt_time=3");
-	const struct prediction *token =
-		PREDICTED(gpt2, 0, "serve.output=2", "serve.token_time=3");
+	const struct prediction *token = PREDICTED(gpt2, 0, "serve.output=2", "serve.token_time=3");
 	if (!CHECK(p && prompt && token))
 		return;
 	double first_s = p->first_token_mean_s.value, token_s = p->token_s.value;

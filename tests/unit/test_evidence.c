@@ -47,7 +47,7 @@ static void distance_grows_with_what_differs(void)
 	CHECK(evidence_distance(&numbers, PART_ONE_GPU, &one, 1, NULL, 0) == DISTANCE_SAME_KIND);
 	numbers.words[EVIDENCE_NUMBERS] = "fp16";
 	CHECK(evidence_distance(&numbers, PART_ONE_GPU, &one, 1, NULL, 0) == DISTANCE_NEW_MACHINE);
-	/* a program on one GPU is no evidence for a model server */
+	/* programs on one GPU do not bring a model server nearer */
 	const struct evidence server = evidence_at("serving", "a", "volta", "horovod");
 	const struct evidence another = evidence_at("serving", "b", "volta", "horovod");
 	CHECK(evidence_distance(&server, PART_OWN, NULL, 0, &one, 1) == DISTANCE_NEW_LIBRARY);
@@ -178,20 +178,21 @@ static void model_servers_set_the_errors_of_their_iterations(void)
 }
 
 /* Half of a time is added, with a normal error of 0.5, of which 90 % lie within 0.8224. The time is
- * then 0.5 + 0.5 exp(+-0.8224) times as long: 1.6380 or 0.7197. A time that is longer by exp(0.4) is
- * inside, and one that is shorter by exp(0.4) is outside by 0.4 + ln(0.7197). */
+ * then 0.5 + 0.5 exp(+-0.8224) times as long: 1.6380 or 0.7197. A time that is longer by exp(0.4)
+ * is inside, and one that is shorter by exp(0.4) is outside by 0.4 + ln(0.7197). */
 static void interval_of_an_added_time_is_longer_above_than_below(void)
 {
 	const double slower = log(1.63801), faster = -log(0.719682);
 	for (int k = 0; k < 2; k++) {
 		const struct dataset_row fit = {
 			.role = ROLE_FIT, .measure = MEASURE_TIME, .measured = 1};
-		const struct left_out_row row = {.row = &fit,
-						 .system = "one",
-						 .class = CASE_FORWARDED,
-						 .measured = 1,
-						 .predicted = exp(k ? 0.4 : -0.4),
-						 .error = {.shares = {[MECHANISM_FORWARDED] = 0.5}}};
+		const struct left_out_row row = {
+			.row = &fit,
+			.system = "one",
+			.class = CASE_FORWARDED,
+			.measured = 1,
+			.predicted = exp(k ? 0.4 : -0.4),
+			.error = {.shares = {[MECHANISM_FORWARDED] = 0.5}}};
 		struct model_error same[MECHANISM_COUNT] = {[MECHANISM_FORWARDED] = {0.5, 0}};
 		struct arena *arena = arena_new();
 		size_t count;

@@ -105,8 +105,7 @@ static void shares_of_a_server_are_those_of_its_iterations(void)
 {
 	const char *root = data_root_find(arena);
 	diag = diag_new(arena);
-	const struct dataset *dataset =
-		dataset_read(arena, diag, root, "serving_silicon", NULL, 0);
+	const struct dataset *dataset = dataset_read(arena, diag, root, "serving_silicon", NULL, 0);
 	struct error_part parts[2][CASE_PART_COUNT];
 	if (!CHECK(dataset != NULL))
 		return;
