@@ -22,6 +22,7 @@ struct collecting {
 	uint64_t seed;
 	const char **broken;
 	VEC(struct measurement) all;
+	struct evidences *evidence;
 };
 
 static struct measurement *measurement_of(struct collecting *c, const struct dataset_row *row,
@@ -88,6 +89,40 @@ struct error_row fit_error_row(const struct dataset_row *row, double predicted,
 	return error;
 }
 
+void fit_serving_parts(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+		       const char *data_root, uint64_t seed,
+		       struct error_part parts[CASE_PART_COUNT])
+{
+	static const struct {
+		enum mechanism mechanism;
+		const char *path;
+	} factors[] = {{MECHANISM_TOKEN, "serve.token_time"},
+		       {MECHANISM_PROMPT, "serve.prompt_time"}};
+	const double step = 1.1;
+	parts[PART_ADDED] = (struct error_part){.mechanism = ""};
+	for (size_t i = 0; i < 2; i++) {
+		double number[2];
+		for (size_t up = 0; up < 2; up++) {
+			const char *broken;
+			const struct draw_value draw = {factors[i].path, up ? step : 1 / step};
+			number[up] = dataset_point(arena, diag, row, data_root, &draw, 1, seed,
+						   NULL, &broken);
+		}
+		double slope = log(number[1] / number[0]) / (2 * log(step));
+		parts[i] = (struct error_part){.mechanism = mechanism_path(factors[i].mechanism),
+					       .share = isfinite(slope) ? fabs(slope) : 1};
+	}
+}
+
+/* No fit has rows of model servers, but they set errors, so that others can be near to them. */
+static void add_evidence(struct collecting *c, const struct dataset_row *row)
+{
+	const struct case_request request = dataset_request(row, c->data_root);
+	const struct scenario *scenario = case_read(c->arena, c->diag, &request);
+	if (scenario)
+		fit_evidence_add(c->arena, c->evidence, dataset_evidence(c->arena, row, scenario));
+}
+
 static void add_row(struct collecting *c, const struct dataset_row *row)
 {
 	struct arena *scratch = arena_new();
@@ -102,8 +137,12 @@ static void add_row(struct collecting *c, const struct dataset_row *row)
 	if (done && isfinite(outcome.error) && outcome.predicted.value > 0 &&
 	    kind_of(c, row, &kind)) {
 		struct measurement *m = measurement_of(c, row, kind);
-		const struct error_row error =
-			fit_error_row(row, outcome.predicted.value, outcome.prediction->errors);
+		struct error_part *parts = outcome.prediction->errors;
+		if (kind == CASE_SERVING) {
+			add_evidence(c, row);
+			fit_serving_parts(scratch, c->diag, row, c->data_root, c->seed, parts);
+		}
+		const struct error_row error = fit_error_row(row, outcome.predicted.value, parts);
 		m->sum.square += error.square;
 		for (size_t k = 0; k < MECHANISM_COUNT; k++)
 			m->sum.shares[k] += error.shares[k];
@@ -119,7 +158,8 @@ static void add_datasets(struct collecting *c)
 	for (size_t i = 0; i < count; i++) {
 		const struct dataset *dataset =
 			dataset_read(c->arena, c->diag, c->data_root, names[i], NULL, 0);
-		for (size_t k = 0; dataset && !dataset->slow && k < dataset->row_count; k++)
+		bool used = dataset && systems_include(c->diag, dataset, c->data_root);
+		for (size_t k = 0; used && k < dataset->row_count; k++)
 			if (dataset->rows[k].role == ROLE_FIT &&
 			    isfinite(dataset->rows[k].measured))
 				add_row(c, &dataset->rows[k]);
@@ -174,6 +214,8 @@ static void sum_up(struct collecting *c, struct model_errors *errors)
 			row->square = fmin(row->square, most * most);
 			continue; /* its error is that of a part of the time */
 		}
+		if (m->kind == CASE_SERVING)
+			continue; /* many rows of one system must not set the prior of others */
 		squares += left * row->square;
 		spare += left;
 	}
@@ -188,12 +230,13 @@ struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const ch
 				const struct fit_result *const *results, size_t count,
 				uint64_t seed, const char **broken)
 {
+	struct model_errors *errors = ARENA_NEW(arena, struct model_errors);
 	struct collecting c = {.arena = arena,
 			       .diag = diag,
 			       .data_root = data_root,
 			       .seed = seed,
-			       .broken = broken};
-	struct model_errors *errors = ARENA_NEW(arena, struct model_errors);
+			       .broken = broken,
+			       .evidence = &errors->evidence};
 	*broken = NULL;
 	add_datasets(&c);
 	for (size_t i = 0; i < count && diag_count(diag) == 0; i++)

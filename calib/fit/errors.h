@@ -37,6 +37,12 @@ struct model_errors {
 struct error_row fit_error_row(const struct dataset_row *row, double predicted,
 			       const struct error_part parts[CASE_PART_COUNT]);
 
+/* Sets the parts of a model server's row. Their shares are the derivatives of the logarithm of its
+ * number by those of the times of iterations, over a tenth in each direction. */
+void fit_serving_parts(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+		       const char *data_root, uint64_t seed,
+		       struct error_part parts[CASE_PART_COUNT]);
+
 /* Estimates the errors on the same system, which stand for all distances at first. Call it after
  * all fits, with their results, when their profiles are written. Returns NULL after errors, like
  * fit_run. */

@@ -146,10 +146,11 @@ const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *
 const struct dataset *collectives_dataset(struct arena *arena, struct diag *diag,
 					  const struct fit_collectives_request *request);
 
-/* Adds the evidence of stages to a list, each once. profile NULL: of all profiles. */
 struct evidences {
-	VEC(struct evidence) list;
+	VEC(struct evidence) list; /* each once */
 };
+void fit_evidence_add(struct arena *arena, struct evidences *evidences, struct evidence added);
+/* Adds the evidence of stages. profile NULL: of all profiles. */
 void fit_evidence(struct arena *arena, const struct fit_result *result, const char *profile,
 		  struct evidences *evidences);
 /* Writes the list `fitted_on`. */

@@ -106,6 +106,14 @@ static void write_stage(FILE *out, struct arena *arena, const struct fit_result 
 	*first = false;
 }
 
+void fit_evidence_add(struct arena *arena, struct evidences *evidences, struct evidence added)
+{
+	for (size_t i = 0; i < evidences->list.count; i++)
+		if (evidence_is_equal(&evidences->list.items[i], &added))
+			return;
+	*VEC_PUSH(arena, &evidences->list) = added;
+}
+
 void fit_evidence(struct arena *arena, const struct fit_result *result, const char *profile,
 		  struct evidences *evidences)
 {
@@ -113,14 +121,8 @@ void fit_evidence(struct arena *arena, const struct fit_result *result, const ch
 		const struct fit_stage_result *stage = &result->stages[i];
 		if (profile && !fit_stage_holds(stage, profile))
 			continue;
-		for (size_t k = 0; k < stage->row_count && stage->count > 0; k++) {
-			bool known = false;
-			for (size_t n = 0; n < evidences->list.count && !known; n++)
-				known = evidence_is_equal(&evidences->list.items[n],
-							  &stage->evidence[k]);
-			if (!known)
-				*VEC_PUSH(arena, &evidences->list) = stage->evidence[k];
-		}
+		for (size_t k = 0; k < stage->row_count && stage->count > 0; k++)
+			fit_evidence_add(arena, evidences, stage->evidence[k]);
 	}
 }
 

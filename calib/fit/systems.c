@@ -66,7 +66,7 @@ static bool is_alike(const struct planned_row *a, const struct planned_row *b)
 
 static unsigned class_of(const struct scenario *scenario)
 {
-	return scenario->style == JOBS_SERVING ? ROW_CLASS_SERVING : scenario_kind(scenario);
+	return scenario->style == JOBS_SERVING ? CASE_SERVING : scenario_kind(scenario);
 }
 
 static bool has_parts(unsigned class)
@@ -103,16 +103,14 @@ static bool has_name(const char *const *names, size_t count, const char *name)
 	return false;
 }
 
-/* Returns true if the rows are left out in turn. Slow rows are not, except those of model servers:
- * they set no error, and is_chosen bounds their number. */
-static bool is_left_out(struct leaving *l, const struct dataset *dataset)
+bool systems_include(struct diag *diag, const struct dataset *dataset, const char *data_root)
 {
-	if (!dataset->slow || !l->tests || dataset->row_count == 0)
+	if (!dataset->slow || dataset->row_count == 0)
 		return !dataset->slow;
 	struct arena *scratch = arena_new();
-	const struct case_request request = dataset_request(dataset->rows, l->data_root);
-	const struct scenario *scenario = case_read(scratch, l->diag, &request);
-	bool serves = scenario && class_of(scenario) == ROW_CLASS_SERVING;
+	const struct case_request request = dataset_request(dataset->rows, data_root);
+	const struct scenario *scenario = case_read(scratch, diag, &request);
+	bool serves = scenario && scenario->style == JOBS_SERVING;
 	arena_free(scratch);
 	return serves;
 }
@@ -127,7 +125,7 @@ static void add_datasets(struct leaving *l)
 			dataset_read(l->arena, l->diag, l->data_root, names[i], NULL, 0);
 		l->named = tests &&
 			   (tests->count == 0 || has_name(tests->names, tests->count, names[i]));
-		bool used = dataset && is_left_out(l, dataset);
+		bool used = dataset && systems_include(l->diag, dataset, l->data_root);
 		for (size_t k = 0; used && k < dataset->row_count; k++)
 			add_row(l, &dataset->rows[k]);
 	}
@@ -166,7 +164,9 @@ static void predict_row(struct leaving *l, const struct planned_row *planned, bo
 	    isfinite(outcome.error)) {
 		const struct estimate p = outcome.predicted;
 		/* the ends are the smallest and the largest of the draws; a draw may fail */
-		const struct error_part *parts = outcome.prediction->errors;
+		struct error_part *parts = outcome.prediction->errors;
+		if (scenario->style == JOBS_SERVING)
+			fit_serving_parts(scratch, l->diag, row, l->data_root, l->seed, parts);
 		double width = p.low > 0 ? log(p.high / p.low) : 2 * log(p.high / p.value);
 		struct left_out_row *done = VEC_PUSH(l->arena, &l->done);
 		*done = (struct left_out_row){
@@ -178,8 +178,7 @@ static void predict_row(struct leaving *l, const struct planned_row *planned, bo
 			.measured = row->measured,
 			.predicted = p.value,
 			.spread_ratio = width / (2 * num_normal_quantile(1 - 0.5 / DRAWS))};
-		if (planned->class != ROW_CLASS_SERVING) /* their draws contain all errors */
-			done->error = fit_error_row(row, p.value, parts);
+		done->error = fit_error_row(row, p.value, parts);
 		memcpy(done->distances, scenario->distances, sizeof done->distances);
 	}
 	arena_free(scratch);
@@ -235,8 +234,7 @@ static double error_of(const struct left_out_row *row)
 static bool is_used(const struct left_out_row *row, const char *without, enum distance distance)
 {
 	return row->row->role == ROLE_FIT && row->system != without &&
-	       row->one_gpu_known == has_parts(row->class) && row->class != ROW_CLASS_SERVING &&
-	       row->distances[PART_OWN] == distance;
+	       row->one_gpu_known == has_parts(row->class) && row->distances[PART_OWN] == distance;
 }
 
 /* Adds the rows of the system that begins at `first` (steps 1 and 2). */
@@ -333,20 +331,45 @@ void systems_errors(const struct left_out *left, const char *without,
 
 /* ---- how honest it is ---- */
 
-/* Returns half the width of the row's 90 % interval, of the logarithm. */
-static double half_width(const struct left_out_row *row, const struct distance_errors *errors)
+/* Ends of the row's 90 % interval, as logarithms of a longer and of a shorter time. */
+struct ends {
+	double slower, faster;
+};
+
+/* As in draws.h, the error of an added part is a factor of that part only. */
+static struct ends ends_of(const struct left_out_row *row, const struct distance_errors *errors)
 {
 	struct model_error error = {row->spread_ratio, 0};
+	double share = 0, added = 0;
 	for (size_t m = 0; m < MECHANISM_COUNT; m++) {
 		bool one_gpu = m == MECHANISM_LOCAL && has_parts(row->class);
 		enum distance d = row->distances[one_gpu ? PART_ONE_GPU : PART_OWN];
 		struct model_error own = errors->of[m][d].error;
+		if ((m == MECHANISM_FORWARDED || m == MECHANISM_EXPOSED ||
+		     m == MECHANISM_MESSAGE) &&
+		    row->error.shares[m] > 0) {
+			share = fmin(row->error.shares[m], 1);
+			added = own.ratio;
+		}
 		own.ratio *= row->error.shares[m];
 		error = model_error_sum(error, own);
 	}
-	return error.ratio * (error.freedom_count > 0
-				      ? num_student_quantile(0.95, error.freedom_count)
-				      : num_normal_quantile(0.95));
+	double deviations = num_student_quantile(0.95, error.freedom_count);
+	double main = deviations * sqrt(fmax(0, pow(error.ratio, 2) - pow(share * added, 2)));
+	return (struct ends){hypot(main, log1p(share * expm1(deviations * added))),
+			     hypot(main, log1p(share * expm1(-deviations * added)))};
+}
+
+/* Returns by how much the measured time is longer than predicted, as a logarithm. */
+static double longer_by(const struct left_out_row *row)
+{
+	return measure_is_time(row->row->measure) ? -error_of(row) : error_of(row);
+}
+
+/* Returns the end on the side of the measured time. */
+static double end_of(const struct left_out_row *row, struct ends ends)
+{
+	return longer_by(row) > 0 ? ends.slower : ends.faster;
 }
 
 static bool is_judged(const struct left_out_row *row, const char *system, enum row_role role)
@@ -361,20 +384,22 @@ static double constant_width(struct arena *arena, const struct left_out *left, c
 	size_t count = 0;
 	for (size_t i = 0; i < left->count; i++)
 		if (is_judged(&left->rows[i], NULL, ROLE_FIT) && left->rows[i].system != without &&
-		    left->rows[i].class != ROW_CLASS_SERVING)
+		    left->rows[i].class != CASE_SERVING)
 			errors[count++] = fabs(error_of(&left->rows[i]));
 	return count ? num_quantile(errors, count, 0.9) : 0;
 }
 
 /* Returns the interval score of the logarithm (Gneiting and Raftery 2007). */
-static double score_of(const struct left_out_row *row, double half)
+static double score_of(const struct left_out_row *row, struct ends ends)
 {
 	const double alpha = 0.1;
-	return 2 * half + 2 / alpha * fmax(0, fabs(error_of(row)) - half);
+	return ends.slower + ends.faster +
+	       2 / alpha * fmax(0, fabs(error_of(row)) - end_of(row, ends));
 }
 
-struct widths { /* by row: half-widths */
-	double *own, *constant;
+struct widths { /* by row */
+	struct ends *own;
+	double *constant;
 };
 
 static struct left_out_summary summarize(struct arena *arena, const struct left_out *left,
@@ -385,17 +410,21 @@ static struct left_out_summary summarize(struct arena *arena, const struct left_
 	double *halves = ARENA_ARRAY(arena, left->count + 1, double);
 	for (size_t i = 0; i < left->count; i++) {
 		const struct left_out_row *row = &left->rows[i];
-		bool in_all = system || row->class != ROW_CLASS_SERVING;
+		bool in_all = system || row->class != CASE_SERVING;
 		if (!is_judged(row, system, role) ||
 		    (class == ROW_CLASS_ALL ? !in_all : row->class != class))
 			continue;
-		double own = widths->own[i];
+		struct ends own = widths->own[i];
+		struct ends constant = {widths->constant[i], widths->constant[i]};
+		bool time = measure_is_time(row->row->measure);
 		s.named |= row->named;
-		halves[s.count++] = (exp(own) - exp(-own)) / 2;
-		s.coverage += fabs(error_of(row)) <= own;
+		halves[s.count++] = (exp(time ? own.slower : own.faster) -
+				     exp(time ? -own.faster : -own.slower)) /
+				    2;
+		s.coverage += fabs(error_of(row)) <= end_of(row, own);
 		s.geomean_abs += fabs(error_of(row));
 		s.score += score_of(row, own);
-		s.constant_score += score_of(row, widths->constant[i]);
+		s.constant_score += score_of(row, constant);
 	}
 	double n = (double)s.count;
 	s.coverage /= n;
@@ -410,7 +439,7 @@ struct left_out_summary *systems_summaries(struct arena *arena, const struct lef
 					   const struct model_error same[MECHANISM_COUNT],
 					   size_t *count)
 {
-	const struct widths widths = {ARENA_ARRAY(arena, left->count + 1, double),
+	const struct widths widths = {ARENA_ARRAY(arena, left->count + 1, struct ends),
 				      ARENA_ARRAY(arena, left->count + 1, double)};
 	struct left_out_summary *list = ARENA_ARRAY(arena, 2 * (left->count + ROW_CLASS_COUNT) + 1,
 						    struct left_out_summary);
@@ -421,7 +450,7 @@ struct left_out_summary *systems_summaries(struct arena *arena, const struct lef
 		bool first = i == 0 || system != left->rows[i - 1].system;
 		if (first)
 			systems_errors(left, system, same, &errors);
-		widths.own[i] = half_width(&left->rows[i], &errors);
+		widths.own[i] = ends_of(&left->rows[i], &errors);
 		widths.constant[i] =
 			first ? constant_width(arena, left, system) : widths.constant[i - 1];
 	}

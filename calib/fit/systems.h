@@ -24,8 +24,8 @@
 #include "calib/fit/components.h"
 #include "sim/analysis/dataset.h"
 
-/* Classes of rows: each enum case_kind except for model servers, those, and all. */
-enum { ROW_CLASS_SERVING = CASE_KIND_COUNT, ROW_CLASS_ALL, ROW_CLASS_COUNT };
+/* Classes of rows: each enum case_kind, with all model servers in CASE_SERVING, and all. */
+enum { ROW_CLASS_ALL = CASE_KIND_COUNT, ROW_CLASS_COUNT };
 
 struct left_out_row {
 	const struct dataset_row *row;
@@ -56,6 +56,10 @@ const struct left_out *systems_leave_out(struct arena *arena, struct diag *diag,
 					 const char *data_root, const struct left_out_tests *tests,
 					 uint64_t seed, unsigned jobs, const char **broken);
 
+/* Returns true if errors follow from rows of the dataset: it is not slow, or it is about model
+ * servers. */
+bool systems_include(struct diag *diag, const struct dataset *dataset, const char *data_root);
+
 struct distance_error {
 	struct model_error error;
 	size_t row_count, system_count; /* with this mechanism, at this distance */
@@ -83,9 +87,8 @@ struct left_out_summary {
 };
 /* Returns the summaries of each system's rows, of each class's and of all, by role. The model
  * errors behind a system's intervals are estimated without it; so is the constant width, which
- * covers 90 % of the fit rows of all other systems without model servers. Rows of model servers set
- * no model error. Their draws contain that of iterations, and `all` counts none of them, so that it
- * can be compared with earlier versions. */
+ * covers 90 % of the fit rows of all other systems without model servers. `all` counts no model
+ * servers, so that it can be compared with earlier versions. */
 struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
 					   const struct model_error same[MECHANISM_COUNT],
 					   size_t *count);

@@ -11,6 +11,7 @@ struct draws_run {
 	struct arena *arena;         /* lock guards this field */
 	struct case_request request; /* with options->draw_settings and the recorded program */
 	const struct predict_options *options;
+	const struct scenario *scenario; /* without draws */
 	struct unknowns unknowns;
 	const double *points;
 	struct draws *draws;
@@ -52,14 +53,6 @@ static void keep_broken(struct draws_run *d, const char *broken, struct draw_ans
 	pthread_mutex_lock(&d->lock);
 	slot->broken = arena_strdup(d->arena, broken);
 	pthread_mutex_unlock(&d->lock);
-}
-
-/* Returns the error of a step of which forwarding takes this share. */
-static struct model_error error_of_share(const struct scenario *scenario, double share)
-{
-	struct model_error added = scenario->errors[PART_ADDED];
-	added.ratio *= fabs(share);
-	return model_error_sum(scenario->errors[PART_ONE_GPU], added);
 }
 
 /* Returns the part of a collective's time without its bytes, which is the time of the same
@@ -113,25 +106,47 @@ static double forwarding_share(const struct serving_answers *answers)
 	return iterations_s > 0 ? answers->parts_s[SERVE_OVERHEAD] / iterations_s : 0;
 }
 
-/* Requests wait for each other, so the model error of a model server does not scale its answers but
- * the times of its iterations. The draws divide its distribution into parts of equal probability,
- * in random order. */
-static const struct scenario *with_error(struct arena *arena, const struct draws_run *d,
-					 const struct scenario *scenario, size_t index)
+/* Returns the draw's factor of the time of a server's iterations, with the errors of one of its
+ * parts and of its share of forwarding. The draws divide the distribution into parts of equal
+ * probability, in random order. */
+static double error_factor(struct arena *arena, const struct draws_run *d, enum case_part part,
+			   size_t index)
 {
-	struct model_error error = error_of_share(scenario, d->forwarding_share);
-	struct rng rng = rng_named(d->options->seed, "model error");
+	struct model_error error = d->scenario->errors[part],
+			   added = d->scenario->errors[PART_ADDED];
+	enum mechanism mechanism = scenario_mechanism(d->scenario, part);
+	struct rng rng = rng_named(d->options->seed, mechanism_path(mechanism));
 	size_t count = d->draws->count, *order = ARENA_ARRAY(arena, count, size_t);
 	for (size_t i = 0; i < count; i++) {
 		size_t k = (size_t)rng_below(&rng, i + 1);
 		order[i] = order[k];
 		order[k] = i;
 	}
-	struct scenario *drawn = ARENA_NEW(arena, struct scenario);
+	added.ratio *= d->forwarding_share;
+	error = model_error_sum(error, added);
 	double q = ((double)order[index] + 0.5) / (double)count;
-	*drawn = *scenario;
-	drawn->iteration_ratio = exp(error.ratio * num_student_quantile(q, error.freedom_count));
-	return drawn;
+	return exp(error.ratio * num_student_quantile(q, error.freedom_count));
+}
+
+/* Requests wait for each other, so the model error of a model server does not scale its answers but
+ * the times of its iterations. */
+static size_t draw_errors(struct arena *arena, const struct draws_run *d, size_t index,
+			  struct draw_value *values)
+{
+	const struct scenario *scenario = d->scenario;
+	size_t count = 0;
+	for (size_t i = 0; i < scenario->service_count; i++) {
+		const struct service_entry *service = &scenario->services[i];
+		values[count++] =
+			(struct draw_value){arena_printf(arena, "%s.token_time", service->prefix),
+					    service->params->token_time_ratio *
+						    error_factor(arena, d, PART_ONE_GPU, index)};
+		values[count++] =
+			(struct draw_value){arena_printf(arena, "%s.prompt_time", service->prefix),
+					    service->params->prompt_time_ratio *
+						    error_factor(arena, d, PART_OWN, index)};
+	}
+	return count;
 }
 
 static void draw_one(void *ctx, size_t index)
@@ -139,15 +154,14 @@ static void draw_one(void *ctx, size_t index)
 	struct draws_run *d = ctx;
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
+	size_t count = d->unknowns.param_count;
 	struct draw_value *values =
-		ARENA_ARRAY(arena, d->unknowns.param_count + 1, struct draw_value);
+		ARENA_ARRAY(arena, count + 2 * d->scenario->service_count + 1, struct draw_value);
 	unknowns_draw(arena, &d->unknowns, &d->points[index * d->unknowns.count], values);
 	struct case_request request = d->request;
 	request.draws = values;
-	request.draw_count = d->unknowns.param_count;
+	request.draw_count = count + draw_errors(arena, d, index, &values[count]);
 	const struct scenario *scenario = case_read(arena, diag, &request);
-	if (scenario && scenario->style == JOBS_SERVING)
-		scenario = with_error(arena, d, scenario, index);
 	if (scenario) {
 		uint64_t seed = d->options->seed + index + 1;
 		struct point point =
@@ -296,6 +310,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	struct draws_run d = {.arena = arena,
 			      .request = *request,
 			      .options = options,
+			      .scenario = scenario,
 			      .factors = {EACH_ANSWER(ONE)},
 			      .unknowns = unknowns_of(arena, scenario),
 			      .draws = &draws,

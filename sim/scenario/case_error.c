@@ -12,7 +12,7 @@ static const double RUN_TO_RUN_RATIO = 0.005;
 
 struct error_params {
 	double local_ratio, forwarded_ratio, training_ratio, exposed_ratio, wire_ratio, tcp_ratio,
-		message_ratio;
+		message_ratio, token_ratio, prompt_ratio;
 };
 #define ERROR_ROW(field_, what_)                                                                   \
 	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 3, "5 %",                     \
@@ -26,13 +26,17 @@ static const struct param_row error_rows[MECHANISM_COUNT] = {
 	[MECHANISM_WIRE] = ERROR_ROW(wire_ratio, "a collective's bytes on NVLink, PCIe or RDMA"),
 	[MECHANISM_TCP] = ERROR_ROW(tcp_ratio, "a collective's bytes over TCP"),
 	[MECHANISM_MESSAGE] = ERROR_ROW(message_ratio, "the time of a collective of a few bytes"),
+	[MECHANISM_TOKEN] =
+		ERROR_ROW(token_ratio, "a model server's iterations that only generate tokens"),
+	[MECHANISM_PROMPT] =
+		ERROR_ROW(prompt_ratio, "a model server's iterations that process prompts"),
 };
 
 const char *mechanism_path(enum mechanism mechanism)
 {
 	static const char *const paths[MECHANISM_COUNT] = {
-		"error.local", "error.forwarded", "error.training", "error.exposed",
-		"error.wire",  "error.tcp",       "error.message"};
+		"error.local", "error.forwarded", "error.training", "error.exposed", "error.wire",
+		"error.tcp",   "error.message",   "error.token",    "error.prompt"};
 	return paths[mechanism];
 }
 
@@ -52,8 +56,11 @@ enum mechanism scenario_mechanism(const struct scenario *scenario, enum case_par
 		[CASE_FORWARDED] = {MECHANISM_LOCAL, MECHANISM_COUNT, MECHANISM_FORWARDED},
 		[CASE_TRAINING] = {MECHANISM_LOCAL, MECHANISM_TRAINING, MECHANISM_EXPOSED},
 		[CASE_COLLECTIVE] = {MECHANISM_COUNT, MECHANISM_WIRE, MECHANISM_MESSAGE},
+		[CASE_SERVING] = {MECHANISM_TOKEN, MECHANISM_PROMPT, MECHANISM_COUNT},
 	};
-	enum mechanism mechanism = mechanisms[scenario_kind(scenario)][part];
+	bool serves = scenario->style == JOBS_SERVING && part != PART_ADDED;
+	enum mechanism mechanism =
+		mechanisms[serves ? CASE_SERVING : scenario_kind(scenario)][part];
 	if (part == PART_ONE_GPU && plays_recorded_times(scenario))
 		return MECHANISM_COUNT;
 	bool sockets = scenario_transport(scenario) && scenario->jobs[0].transport->sockets;
@@ -64,13 +71,14 @@ enum case_kind scenario_kind(const struct scenario *scenario)
 {
 	if (scenario->style == JOBS_COLLECTIVE)
 		return CASE_COLLECTIVE;
-	for (size_t i = 0; i < scenario->job_count; i++)
+	bool serves = scenario->style == JOBS_SERVING;
+	for (size_t i = 0; i < scenario->job_count && !serves; i++)
 		if (scenario->jobs[i].rank_count > 1)
 			return CASE_TRAINING;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		if (scenario->jobs[i].runtime)
 			return CASE_FORWARDED;
-	return CASE_LOCAL;
+	return serves ? CASE_SERVING : CASE_LOCAL;
 }
 
 bool scenario_has_gpus(const struct scenario *scenario)
@@ -124,7 +132,7 @@ static const char *measured_words(struct arena *arena, const struct scenario *sc
 	enum case_kind kind = scenario_kind(scenario);
 	const enum distance *d = scenario->distances;
 	if (!case_kind_has_parts(kind))
-		return words_of(d[PART_OWN], kind == CASE_LOCAL ? PART_ONE_GPU : PART_OWN);
+		return words_of(d[PART_OWN], kind == CASE_COLLECTIVE ? PART_OWN : PART_ONE_GPU);
 	if (d[PART_ONE_GPU] == d[PART_OWN] && d[PART_OWN] < DISTANCE_NEW_LIBRARY)
 		return words_of(d[PART_OWN], PART_OWN);
 	return arena_printf(arena, "for one GPU, %s; for %s, %s",
@@ -310,10 +318,11 @@ void case_read_error(struct reader *c)
 		return;
 	struct model_error *errors = scenario->errors;
 	for (enum case_part part = 0; part < CASE_PART_COUNT; part++) {
-		bool one_gpu = part == PART_ONE_GPU && case_kind_has_parts(kind);
+		bool apart = case_kind_has_parts(kind), serves = scenario->style == JOBS_SERVING;
+		bool one_gpu = apart && (serves ? part != PART_ADDED : part == PART_ONE_GPU);
 		enum mechanism mechanism =
-			one_gpu ? MECHANISM_LOCAL : scenario_mechanism(scenario, part);
-		scenario->distances[part] = distance_of(c, one_gpu ? part : PART_OWN, file);
+			one_gpu && !serves ? MECHANISM_LOCAL : scenario_mechanism(scenario, part);
+		scenario->distances[part] = distance_of(c, one_gpu ? PART_ONE_GPU : PART_OWN, file);
 		if (mechanism < MECHANISM_COUNT)
 			errors[part] = read_error(c, mechanism, scenario->distances[part], file);
 	}

@@ -5,7 +5,7 @@ static const char *const keys[EVIDENCE_WORD_COUNT] = {
 	"kind",   "topology", "gpu",       "generation", "links", "library",
 	"family", "stack",    "framework", "numbers",    "model", "system"};
 static const char *const kind_names[CASE_KIND_COUNT] = {"local", "forwarded", "training",
-							"collective"};
+							"collective", "serving"};
 
 const char *evidence_key(enum evidence_word word)
 {
@@ -72,7 +72,7 @@ struct evidence evidence_of(struct arena *arena, const struct scenario *scenario
 		gpu_generation_name((enum gpu_generation)gpu->params.generation);
 	if (kind != CASE_COLLECTIVE)
 		set_program(arena, scenario, job, &gpu->params, &e);
-	if (kind == CASE_LOCAL)
+	if (kind == CASE_LOCAL || kind == CASE_SERVING)
 		return e;
 	const char *library =
 		stem(arena, job->runtime ? scenario->params->runtime : scenario->params->exchange);
@@ -92,9 +92,14 @@ bool evidence_is_left_out(const char *without, const char *system)
 						strcmp(&system[length], EVIDENCE_BEYOND) == 0);
 }
 
+static bool is_kind(const struct evidence *evidence, enum case_kind kind)
+{
+	return strcmp(evidence->words[EVIDENCE_KIND], kind_names[kind]) == 0;
+}
+
 static bool is_left_out(struct arena *arena, const char *without, const struct evidence *e)
 {
-	bool local = strcmp(e->words[EVIDENCE_KIND], kind_names[CASE_LOCAL]) == 0;
+	bool local = is_kind(e, CASE_LOCAL);
 	return without &&
 	       evidence_is_left_out(without, arena_printf(arena, "%s%s", e->words[EVIDENCE_SYSTEM],
 							  local ? "" : EVIDENCE_BEYOND));
@@ -157,11 +162,11 @@ static const unsigned words_of[PART_ADDED][DISTANCE_NEW_LIBRARY] = {
 static bool is_found(const struct evidence *evidence, const struct evidence *list, size_t count,
 		     enum case_part part, unsigned words)
 {
-	for (size_t i = 0; i < count; i++) {
-		bool local = strcmp(list[i].words[EVIDENCE_KIND], kind_names[CASE_LOCAL]) == 0;
-		if ((part == PART_OWN || local) && agrees(evidence, &list[i], words))
+	enum case_kind kind = is_kind(evidence, CASE_SERVING) ? CASE_SERVING : CASE_LOCAL;
+	for (size_t i = 0; i < count; i++)
+		if ((part == PART_OWN || is_kind(&list[i], kind)) &&
+		    agrees(evidence, &list[i], words))
 			return true;
-	}
 	return false;
 }
 
@@ -169,7 +174,7 @@ enum distance evidence_distance(const struct evidence *evidence, enum case_part 
 				const struct evidence *used, size_t used_count,
 				const struct evidence *all, size_t all_count)
 {
-	if (strcmp(evidence->words[EVIDENCE_KIND], kind_names[CASE_LOCAL]) == 0)
+	if (is_kind(evidence, CASE_LOCAL) || is_kind(evidence, CASE_SERVING))
 		part = PART_ONE_GPU;
 	if (is_found(evidence, used, used_count, part, words_of[part][DISTANCE_SAME_SYSTEM]))
 		return DISTANCE_SAME_SYSTEM;

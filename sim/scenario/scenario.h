@@ -224,6 +224,7 @@ enum case_kind {
 	CASE_FORWARDED, /* calls forwarded over a network */
 	CASE_TRAINING,  /* a job on several GPUs */
 	CASE_COLLECTIVE,
+	CASE_SERVING, /* model servers without forwarded calls */
 	CASE_KIND_COUNT,
 };
 
@@ -236,7 +237,8 @@ enum distance {
 	DISTANCE_COUNT,
 };
 /* Parts of a prediction with errors of their own. The first two act on the main part of its time,
- * and the last on the rest (docs/models/intervals.md). */
+ * and the last on the rest (docs/models/intervals.md). In model servers, the first two act on
+ * iterations that only generate tokens, and on those that process prompts. */
 enum case_part {
 	PART_ONE_GPU, /* the time of one GPU with the local driver */
 	PART_OWN,     /* steps of several GPUs; the bytes of a collective */
@@ -252,6 +254,8 @@ enum mechanism {
 	MECHANISM_WIRE,
 	MECHANISM_TCP,
 	MECHANISM_MESSAGE,
+	MECHANISM_TOKEN,
+	MECHANISM_PROMPT,
 	MECHANISM_COUNT, /* no mechanism */
 };
 struct model_error {
@@ -271,8 +275,7 @@ struct scenario {
 	size_t service_count;
 	const struct cfg_node *engine; /* file of the model server; NULL: none */
 	struct serving_memo *memo;     /* times of iterations in earlier simulations; NULL: none */
-	bool whole_gpus;        /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
-	double iteration_ratio; /* model error of a draw: factor of the times of iterations */
+	bool whole_gpus; /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
 	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;

@@ -420,7 +420,7 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.spread = spread,
 		.stages = of->stages,
 		.passed_s = world_passed_s,
-		.time_ratio = w->scenario->iteration_ratio,
+		.time_ratios = {params->token_time_ratio, params->prompt_time_ratio},
 		.shard = of->shard,
 		.collective_s = world_tensor_s,
 	};

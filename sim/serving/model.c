@@ -574,11 +574,12 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 {
 	struct serving_model *model = ctx;
 	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
-	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
+	bool prompts = iteration->prompt_rows > 0;
+	const struct overhead *table = model->tables[prompts];
 	double kernel_s = sum_of_kernels_s(model, iteration);
 	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);
 	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
-	double ratio = model->spec.time_ratio;
+	double ratio = model->spec.time_ratios[prompts];
 	struct iteration_time time = {ratio * kernel_s, ratio * sums_s,
 				      ratio * overhead_at(table, at)};
 	add_drafting(model, all, &time);

@@ -67,7 +67,7 @@ struct serving_model_spec {
 	const struct efficiency_params *efficiency;
 	enum serve_type weights, kv;    /* number types of weights, and of keys and values */
 	size_t rows_max, sequences_max; /* of an iteration, on one GPU */
-	double time_ratio;              /* factor of the times of all iterations */
+	double time_ratios[2];          /* factors of times; [1] is for iterations with prompts */
 	/* GPUs over which requests are spread, and whose experts exchange rows, times the stages;
 	 * 0: one */
 	double spread;

@@ -121,6 +121,13 @@ static const struct param_row serve_rows[] = {
 		    "detokeniser, streaming",
 		    "assumption: zero unless a file of models/engines states it; draws go up to "
 		    "10 us (95 %), as for vLLM"),
+	PARAM_NUMBER(struct serve_params, token_time_ratio, QUANTITY_RATIO, 0.01, 100, "1",
+		     "factor of the time of iterations that only generate tokens, as a measured "
+		     "server shows it",
+		     "1 is the simulated time; draws multiply it by the error error.token"),
+	PARAM_NUMBER(struct serve_params, prompt_time_ratio, QUANTITY_RATIO, 0.01, 100, "1",
+		     "factor of the time of iterations that process prompts",
+		     "1 is the simulated time; draws multiply it by the error error.prompt"),
 	PARAM_NUMBER(struct serve_params, memory_ratio, QUANTITY_RATIO, 0.01, 1, "0.9",
 		     "share of the GPU's memory that weights, activations and KV cache may use",
 		     "vLLM's gpu_memory_utilization is 0.9"),

@@ -42,6 +42,7 @@ struct serve_params { /* the group `serve` of a case */
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
+	double token_time_ratio, prompt_time_ratio;
 	int router; /* enum serve_router */
 	const char *draft;
 	double drafted_count, acceptance_ratio;

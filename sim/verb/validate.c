@@ -122,7 +122,7 @@ static int leave_out(const struct command *command)
 		[CASE_FORWARDED] = "all systems: forwarded",
 		[CASE_TRAINING] = "all systems: training on several GPUs",
 		[CASE_COLLECTIVE] = "all systems: collectives",
-		[ROW_CLASS_SERVING] = "all systems: model servers",
+		[CASE_SERVING] = "all systems: model servers",
 		[ROW_CLASS_ALL] = "all systems without model servers"};
 	struct arena *arena = command->arena;
 	struct diag *diag = diag_new(arena);

@@ -194,14 +194,15 @@ static void shares_of_requests_have_the_decimals_that_they_need(void)
 		CHECK_TEXT(p->latency_cdf[SERVE_CDF_POINTS - COUNT + i].name, last[i]);
 }
 
-/* Equal requests that never wait, and a model error of 10 %, which scales all iterations. One draw
- * has its median, 1. Two draws have its quantiles at 1/4 and 3/4, exp(-+0.6745 x 0.1). */
+/* Requests of one token that never wait have only iterations with prompts, and a model error of
+ * 10 %. One draw has its median, 1. Two draws have its quantiles at 1/4 and 3/4,
+ * exp(-+0.6745 x 0.1). Without generated tokens, their model error has no effect. */
 static void draws_divide_the_model_error_into_equal_parts(void)
 {
 	for (size_t draws = 1; draws <= 2; draws++) {
-		const struct prediction *p = PREDICTED(gpt2, 0, "error.local=0.1");
-		const char *exact[140] = {"error.local=0.1"};
-		size_t count = 1;
+		const char *exact[140] = {"error.prompt=0.1", "error.token=0.5", "serve.output=1"};
+		const struct prediction *p = PREDICTED(gpt2, 0, exact[0], exact[1], exact[2]);
+		size_t count = 3;
 		for (size_t i = 0; p && i < cfg_param_count(p->resolution); i++) {
 			const struct cfg_param *param = cfg_param_at(p->resolution, i);
 			if (cfg_param_varies(param) && CHECK(count < 130))
@@ -216,6 +217,22 @@ static void draws_divide_the_model_error_into_equal_parts(void)
 		CHECK_NEAR(p->latency_s[0].high, p->latency_s[0].value * factor, 1e-4);
 		CHECK_NEAR(p->latency_s[0].low, p->latency_s[0].value / factor, 1e-4);
 	}
+}
+
+/* The first token takes one iteration with the prompt, and each other one an iteration without. */
+static void factors_scale_iterations_with_and_without_prompts(void)
+{
+	const struct prediction *p = PREDICTED(gpt2, 0, "serve.output=2");
+	const struct prediction *prompt =
+		PREDICTED(gpt2, 0, "serve.output=2", "serve.prompt_time=3");
+	const struct prediction *token = PREDICTED(gpt2, 0, "serve.output=2", "serve.token_time=3");
+	if (!CHECK(p && prompt && token))
+		return;
+	double first_s = p->first_token_mean_s.value, token_s = p->token_s.value;
+	CHECK_NEAR(prompt->first_token_mean_s.value, 3 * first_s, 1e-4);
+	CHECK_NEAR(prompt->token_s.value, token_s, 1e-4);
+	CHECK_NEAR(token->first_token_mean_s.value, first_s, 1e-4);
+	CHECK_NEAR(token->token_s.value, 3 * token_s, 1e-4);
 }
 
 /* Returns the time of collectives in an iteration with a prompt of that many tokens, and nothing
@@ -325,6 +342,7 @@ static const struct test tests[] = {
 	TEST(a_service_that_refuses_all_measured_requests_fails),
 	TEST(shares_of_requests_have_the_decimals_that_they_need),
 	TEST(draws_divide_the_model_error_into_equal_parts),
+	TEST(factors_scale_iterations_with_and_without_prompts),
 };
 
 int main(void)

@@ -92,7 +92,7 @@ static void the_later_setting_wins(void)
 		return;
 	const struct cfg_param *fitted = param_of(profile, "runtime.handoff");
 	CHECK(file->jobs[0].runtime->handoff_s == 0);
-	CHECK(param_of(file, "runtime.handoff")->source == CFG_SOURCE_FILE);
+	CHECK(param_of(file, "runtime.handoff")->source == CFG_SOURCE_DEFAULT);
 	CHECK(profile->jobs[0].runtime->handoff_s > 1e-6);
 	CHECK(fitted->low < fitted->value && fitted->value < fitted->high);
 	CHECK_TEXT(fitted->status, "fitted");

@@ -99,7 +99,45 @@ static void rows_of_a_measurement_count_once(void)
 	rmdir(path_of("calib"));
 }
 
+/* In a closed loop almost all time passes in iterations: if all of them take 1 % longer, so do both
+ * numbers. Each request has one first token, which needs an iteration with a prompt. */
+static void shares_of_a_server_are_those_of_its_iterations(void)
+{
+	const char *root = data_root_find(arena);
+	diag = diag_new(arena);
+	const struct dataset *dataset = dataset_read(arena, diag, root, "serving_silicon", NULL, 0);
+	struct error_part parts[2][CASE_PART_COUNT];
+	if (!CHECK(dataset != NULL))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		const struct dataset_row *row = &dataset->rows[i];
+		CHECK(row->measure == (i ? MEASURE_TOKEN : MEASURE_FIRST_TOKEN));
+		fit_serving_parts(arena, diag, row, root, 1, parts[i]);
+		CHECK_TEXT(parts[i][0].mechanism, "error.token");
+		CHECK_TEXT(parts[i][1].mechanism, "error.prompt");
+		CHECK_NEAR(parts[i][0].share + parts[i][1].share, 1, 0.05);
+	}
+	CHECK(parts[0][1].share > 0.9);
+	CHECK(parts[1][0].share > 0.2 && parts[1][1].share < parts[0][1].share);
+}
+
+/* Rows of training that take long set no error; those of model servers do. */
+static void slow_rows_count_if_they_are_of_model_servers(void)
+{
+	static const char *const names[] = {"megatron_papers", "serving_silicon", "ddl_p100"};
+	const char *root = data_root_find(arena);
+	diag = diag_new(arena);
+	for (size_t i = 0; i < 3; i++) {
+		const struct dataset *dataset = dataset_read(arena, diag, root, names[i], NULL, 0);
+		if (!CHECK(dataset && dataset->slow == (i < 2)))
+			return;
+		CHECK(systems_include(diag, dataset, root) == (i > 0));
+	}
+}
+
 static const struct test tests[] = {
+	TEST(slow_rows_count_if_they_are_of_model_servers),
+	TEST(shares_of_a_server_are_those_of_its_iterations),
 	TEST(error_of_the_added_time_is_that_of_its_share),
 	TEST(rows_of_a_measurement_count_once),
 };

@@ -26,7 +26,7 @@ static struct serving_model *model_from(const struct network *network,
 					  .efficiency = &by_law,
 					  .rows_max = 64,
 					  .sequences_max = 8,
-					  .time_ratio = 1};
+					  .time_ratios = {1, 1}};
 	struct serving_model *model = serving_model_new(arena, &spec);
 	static const struct overhead none;
 	serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
@@ -55,7 +55,7 @@ static void an_iteration_is_spread_over_the_gpus_of_a_replica(void)
 					  .rows_max = 64,
 					  .sequences_max = 8,
 					  .spread = 4,
-					  .time_ratio = 1};
+					  .time_ratios = {1, 1}};
 	struct serving_model *spread = serving_model_new(arena, &spec);
 	static const struct overhead none;
 	serving_model_overhead_set(spread, (const struct overhead *[]){&none, &none});
@@ -174,7 +174,7 @@ static void weights_and_keys_have_types_of_their_own(void)
 					  .efficiency = &by_law,
 					  .rows_max = 64,
 					  .sequences_max = 8,
-					  .time_ratio = 1};
+					  .time_ratios = {1, 1}};
 	const struct serving_model *wide = serving_model_new(arena, &spec);
 	double wide_B = serving_model_memory_B(wide);
 	spec.weights = SERVE_FP8;
@@ -294,7 +294,7 @@ static void two_gpus_add_up_and_gather(void)
 						.efficiency = &by_law,
 						.rows_max = 8,
 						.sequences_max = 8,
-						.time_ratio = 1,
+						.time_ratios = {1, 1},
 						.shard = shard,
 						.collective_s = one_ms,
 						.ctx = sums_B};
@@ -346,7 +346,7 @@ static void a_program_copies_images_in_and_classes_out(void)
 					  .gpu = &gpu,
 					  .efficiency = &by_law,
 					  .rows_max = 8,
-					  .time_ratio = 1};
+					  .time_ratios = {1, 1}};
 	double kernels_s;
 	const struct program *program = serving_model_program(
 		arena, serving_model_new(arena, &spec), 8, 1, false, &kernels_s);
@@ -373,7 +373,7 @@ static void times_have_the_factor_of_the_model_error(void)
 						  .gpu = &gpu,
 						  .efficiency = &by_law,
 						  .rows_max = 9,
-						  .time_ratio = 1 + twice};
+						  .time_ratios = {1 + twice, 1 + twice}};
 		struct serving_model *model = serving_model_new(arena, &spec);
 		serving_model_overhead_set(model, (const struct overhead *[]){&table, &table});
 		for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -403,7 +403,7 @@ static void attention_computes_in_16_bits(void)
 							.efficiency = &by_law,
 							.rows_max = 8,
 							.sequences_max = 8,
-							.time_ratio = 1};
+							.time_ratios = {1, 1}};
 		struct serving_model *model = serving_model_new(arena, &spec);
 		static const struct overhead none;
 		serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
@@ -458,7 +458,7 @@ static const struct program *iteration_of(bool cuda_graph, bool graph, double sc
 						.efficiency = &by_law,
 						.rows_max = 8,
 						.sequences_max = 8,
-						.time_ratio = 1};
+						.time_ratios = {1, 1}};
 	return serving_model_program(arena, serving_model_new(arena, &spec), 3, scale, graph,
 				     kernels_s);
 }
