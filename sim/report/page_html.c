@@ -4,9 +4,7 @@
 #include "sim/base/utf8.h"
 #include "sim/report/document.h"
 
-/* Writes & < > " ' as entities, and control characters except tab and line end as U+FFFD. All text
- * goes through this function, so file names and labels can contain any character. */
-static void html_text(FILE *out, const char *text)
+void html_text(FILE *out, const char *text)
 {
 	static const char special[] = "&<>\"'";
 	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
@@ -164,6 +162,13 @@ static void write_block(struct page *page, const struct block *block)
 		fputs("</details>\n", page->out);
 		break;
 	}
+}
+
+void report_html_blocks(FILE *out, const struct report *report)
+{
+	struct page page = {.out = out, .report = report};
+	for (size_t i = 0; i < report->blocks.count; i++)
+		write_block(&page, &report->blocks.items[i]);
 }
 
 void report_html(FILE *out, const void *ctx)
