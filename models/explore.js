@@ -91,7 +91,9 @@ form.addEventListener("input", event => {
 form.addEventListener("submit", event => event.preventDefault());
 form.addEventListener("reset", () => setTimeout(changed));
 document.addEventListener("click", event => {
-	if (event.target.id == "copy") navigator.clipboard.writeText(document.getElementById("command").textContent);
+	if (event.target.id != "copy") return;
+	const text = document.getElementById("command").textContent;
+	navigator.clipboard.writeText(text).then(() => said.textContent = "The command is copied.");
 });
 addEventListener("popstate", () => {
 	readAddress();

@@ -38,6 +38,7 @@ static void html_element(FILE *out, const char *tag, const char *attributes, con
 struct page {
 	FILE *out;
 	const struct report *report;
+	bool inside; /* of another page, which may have other figures */
 	size_t part_count, figure_count;
 };
 
@@ -69,7 +70,9 @@ static void write_figure(struct page *page, const struct block *block)
 	const unsigned char *svg = memchr(image, '\n', size);
 	fputs("<figure>", page->out);
 	fwrite(svg, 1, size - (size_t)(svg - image), page->out);
-	fprintf(page->out, "<figcaption><b>Figure %zu.</b> ", ++page->figure_count);
+	fputs("<figcaption>", page->out);
+	if (!page->inside)
+		fprintf(page->out, "<b>Figure %zu.</b> ", ++page->figure_count);
 	html_text(page->out, block->text);
 	fputs("</figcaption>\n</figure>\n", page->out);
 }
@@ -166,7 +169,7 @@ static void write_block(struct page *page, const struct block *block)
 
 void report_html_blocks(FILE *out, const struct report *report)
 {
-	struct page page = {.out = out, .report = report};
+	struct page page = {.out = out, .report = report, .inside = true};
 	for (size_t i = 0; i < report->blocks.count; i++)
 		write_block(&page, &report->blocks.items[i]);
 }

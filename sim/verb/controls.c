@@ -4,8 +4,8 @@
 #include "sim/analysis/solve.h"
 #include "sim/verb/options.h"
 
-/* A number has values from a hundredth to a hundred times its own. */
-static const double RANGE_FACTOR = 100;
+/* A number has values from a hundredth to a thousand times its own, which few points show. */
+static const double LEAST_FACTOR = 100;
 
 struct maker {
 	struct arena *arena;
@@ -67,10 +67,8 @@ static void number_values(struct maker *m, const struct cfg_param *param, struct
 	bool whole = param->row->whole, own = false;
 	if (!solve_range_of(param, &range))
 		range = solve_range_between(param, param->value, param->value);
-	double low = fmax(range.low, param->value / RANGE_FACTOR), high = range.high;
-	if (param->value > 0)
-		high = fmin(high, param->value * RANGE_FACTOR);
-	double value = first_of(low > 0 ? low : high / RANGE_FACTOR, whole);
+	double low = fmax(range.low, param->value / LEAST_FACTOR), high = range.high;
+	double value = first_of(low > 0 ? low : high / LEAST_FACTOR, whole);
 	for (;; value = after(value, whole)) {
 		bool beyond = value > high * 1.0001;
 		if (!own && (beyond || value > param->value * 0.9999)) {
