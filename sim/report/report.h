@@ -34,8 +34,8 @@ bool report_brief(struct report *report, const struct case_request *request);
 /* Adds the curve of the case's main answer over the values of a number, without intervals. Values
  * that the case refuses are left out. */
 struct curve_request {
-	const char *key, *label;   /* of the number */
-	const char *const *texts;  /* its values, rising */
+	const char *key, *label;               /* of the number */
+	const char *const *texts;              /* its values, rising */
 	const struct setting *const *settings; /* setting_count for each value */
 	size_t count, setting_count;
 };

@@ -31,7 +31,7 @@ size_t control_value(const struct control *control, const char *text)
 }
 
 void control_set(struct arena *arena, const struct control *control, size_t value,
-		 struct settings *settings)
+		 struct setting_list *settings)
 {
 	for (size_t i = 0; i < control->key_count; i++)
 		*VEC_PUSH(arena, &settings->list) = (struct setting){
@@ -156,14 +156,14 @@ static bool differs(const struct cfg_resolution *a, const struct cfg_resolution 
 static bool is_accepted(const struct maker *m, const struct control *control)
 {
 	struct arena *scratch = arena_new();
-	struct settings settings = {0};
+	struct setting_list settings = {0};
 	const struct case_request request = command_case(m->command, 0);
 	control_set(scratch, control, control->initial ? control->initial - 1 : 1, &settings);
 	const struct case_request with =
 		request_with(scratch, &request, settings.list.items, settings.list.count);
 	const struct scenario *other = case_read(scratch, diag_new(scratch), &with);
-	bool good = other && (control->number || differs(m->scenario->resolution, other->resolution,
-							 control->key));
+	bool good = other && (control->number ||
+			      differs(m->scenario->resolution, other->resolution, control->key));
 	arena_free(scratch);
 	return good;
 }
@@ -175,7 +175,7 @@ static void add(struct maker *m, const struct cfg_param *const *params, size_t c
 {
 	const struct cfg_param *param = params[0];
 	struct control control = {.key = param->path, .key_count = count};
-	const char **keys = ARENA_ARRAY(m->arena, count, const char *), *const *names;
+	const char **keys = ARENA_ARRAY(m->arena, count, const char *), *const * names;
 	const struct controls made = {m->items.items, m->items.count};
 	if (control_find(&made, param->path))
 		return;
@@ -212,9 +212,8 @@ static void add_options(struct maker *m)
 		const struct option *option = option_at(i);
 		if (option->kind != OPTION_CASE || strcmp(option->name, "topology") == 0)
 			continue;
-		const struct cfg_param *param =
-			cfg_param_find(m->scenario->resolution,
-				       arena_printf(m->arena, "case.%s", option->name));
+		const struct cfg_param *param = cfg_param_find(
+			m->scenario->resolution, arena_printf(m->arena, "case.%s", option->name));
 		bool names = option->complete && strncmp(option->complete, "files:", 6) != 0;
 		if (param && (is_given(param) || param->value > 0 || param->text))
 			add(m, &param, 1, names ? option->complete : NULL, is_given(param));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The settings that the page of `farwire explore` offers: CONTROLS, each with a list of values.
  *
- * They are derived from the case. There is one for each option of cases that has an effect, for
- * each number that the case states in its groups case, serve and plan, for the bandwidths and
- * latencies of links between hosts, and for each parameter of --for. A request can choose only
- * among the listed values, so no text of a request becomes a setting or the name of a file. */
+ * They are derived from the case. Options of cases are controls if the case can be read with
+ * another value. Numbers that the case states in its groups case, serve and plan are controls, and
+ * so are the bandwidths and latencies of links between hosts. The option --for adds further
+ * parameters. A request can choose only among the listed values. So no text of a request becomes a
+ * setting or the name of a file. */
 #pragma once
 
 #include "sim/verb/verb.h"
@@ -32,8 +33,8 @@ const struct control *control_find(const struct controls *controls, const char *
 /* Returns the index of the value with this text, or SIZE_MAX. */
 size_t control_value(const struct control *control, const char *text);
 /* Adds the settings that give the control its value with this index. */
-struct settings {
+struct setting_list {
 	VEC(struct setting) list;
 };
 void control_set(struct arena *arena, const struct control *control, size_t value,
-		 struct settings *settings);
+		 struct setting_list *settings);

@@ -101,7 +101,7 @@ static bool read_state(struct state *s, FILE *out)
 {
 	const struct controls *controls = &s->explorer->controls;
 	struct arena *arena = s->command.arena;
-	struct settings settings = {0};
+	struct setting_list settings = {0};
 	s->values = ARENA_ARRAY(arena, controls->count + 1, size_t);
 	for (size_t i = 0; i < controls->count; i++)
 		s->values[i] = controls->items[i].initial;
@@ -191,7 +191,7 @@ static bool add_curve(struct report *report, const struct state *s, const struct
 	struct arena *arena = s->command.arena;
 	const struct setting **settings = ARENA_ARRAY(arena, over->count, const struct setting *);
 	for (size_t i = 0; i < over->count; i++) {
-		struct settings one = {0};
+		struct setting_list one = {0};
 		control_set(arena, over, i, &one);
 		settings[i] = one.list.items;
 	}

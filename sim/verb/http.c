@@ -16,7 +16,7 @@
 /* Enough for the largest shipped cases. A process that needs more has no answer. */
 static const rlim_t ANSWER_MEMORY_B = (rlim_t)4 << 30;
 
-/* What pages may do: load files of this server and nothing else. */
+/* Browsers then load only files of this server into its pages, and run no script inside of them. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
 			     "connect-src 'self'; img-src data:; form-action 'self'; "
 			     "base-uri 'none'; frame-ancestors 'none'";
@@ -26,7 +26,7 @@ struct child {
 	int socket; /* of its client, for the message if it fails */
 	int ended;  /* a pipe that closes when the process has ended */
 };
-struct serving {
+struct web_server {
 	const struct http_server *server;
 	struct http_request request;
 	unsigned port;
@@ -56,7 +56,7 @@ static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const ch
 }
 
 /* Returns whether the text is `before`, then the name or number of this machine and the port. */
-static bool is_here(const struct serving *s, const char *before, const char *text)
+static bool is_here(const struct web_server *s, const char *before, const char *text)
 {
 	char wanted[64];
 	for (int i = 0; i < 2 && text; i++) {
@@ -69,7 +69,7 @@ static bool is_here(const struct serving *s, const char *before, const char *tex
 }
 
 /* Returns the status with which the request is refused, and sets *why; 0: it is allowed. */
-static unsigned refused(const struct serving *s, struct MHD_Connection *connection,
+static unsigned refused(const struct web_server *s, struct MHD_Connection *connection,
 			const char *method, const char **why)
 {
 	const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
@@ -115,7 +115,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 			      const char *method, const char *version, const char *body,
 			      size_t *body_B, void **state)
 {
-	struct serving *s = ctx;
+	struct web_server *s = ctx;
 	const char *why, *type = "text/plain";
 	char *text = NULL;
 	size_t size_B = 0;
@@ -159,7 +159,7 @@ static void limit(void)
 }
 
 /* Answers the request of this connection and closes it. */
-static bool answer_one(struct serving *s, int client, const struct sockaddr_in *address)
+static bool answer_one(struct web_server *s, int client, const struct sockaddr_in *address)
 {
 	limit();
 	s->request = (struct http_request){.socket = client};
@@ -193,7 +193,7 @@ static void send_failure(int client)
 	send(client, text, sizeof text - 1, MSG_NOSIGNAL);
 }
 
-static void remove_child(struct serving *s, size_t index)
+static void remove_child(struct web_server *s, size_t index)
 {
 	struct child *child = &s->children[index];
 	int status = 0;
@@ -205,7 +205,7 @@ static void remove_child(struct serving *s, size_t index)
 }
 
 /* Returns true in the new process. */
-static bool start_child(struct serving *s, int client)
+static bool start_child(struct web_server *s, int client)
 {
 	int ended[2];
 	fflush(stdout);
@@ -236,7 +236,7 @@ static bool start_child(struct serving *s, int client)
 }
 
 /* Waits for connections and for the end of processes. Returns false after an interrupt. */
-static bool wait_for_work(const struct serving *s, const sigset_t *signals, fd_set *ready)
+static bool wait_for_work(const struct web_server *s, const sigset_t *signals, fd_set *ready)
 {
 	int most = s->listening;
 	FD_ZERO(ready);
@@ -250,7 +250,7 @@ static bool wait_for_work(const struct serving *s, const sigset_t *signals, fd_s
 }
 
 /* Serves until an interrupt. Returns true in a process that has to answer *client. */
-static bool serve(struct serving *s, const sigset_t *signals, int *client,
+static bool serve(struct web_server *s, const sigset_t *signals, int *client,
 		  struct sockaddr_in *address)
 {
 	fd_set ready;
@@ -273,7 +273,7 @@ static bool serve(struct serving *s, const sigset_t *signals, int *client,
 }
 
 /* Opens the port. Returns false after an error. */
-static bool listen_here(struct serving *s)
+static bool listen_here(struct web_server *s)
 {
 	const int on = 1;
 	struct sockaddr_in here = {.sin_family = AF_INET,
@@ -304,7 +304,7 @@ static void interrupt(int number)
 bool http_serve(const struct http_server *server)
 {
 	static const int numbers[] = {SIGINT, SIGTERM};
-	struct serving s = {.server = server};
+	struct web_server s = {.server = server};
 	struct sockaddr_in address = {0};
 	sigset_t blocked, before;
 	struct sigaction action = {.sa_handler = interrupt}, actions[2];

@@ -5,9 +5,9 @@
  * time and memory, so that a request that fails or takes too long ends only itself. At most
  * HTTP_PROCESSES run at once, and further connections wait.
  *
- * A request must be a short GET whose header Host names this server, because a page of another site
- * can make a browser ask here under the name of that site (DNS rebinding). Requests that scripts or
- * forms of another site send are refused, too. */
+ * A request must be a short GET whose header Host names this server. Otherwise a page of another
+ * site could make a browser ask here under the name of that site (DNS rebinding). Requests that
+ * scripts or forms of another site send are refused, too. */
 #pragma once
 
 #include "sim/base/base.h"
@@ -27,9 +27,9 @@ struct http_request {
 	int socket;
 };
 
-/* The functions that answer: `answer` writes the body to out, sets *type ("text/html"), and returns
- * the HTTP status, for example 200. */
 struct http_server {
+	/* Writes the body of the answer to out, sets *type ("text/html"), and returns the HTTP
+	 * status, for example 200. */
 	unsigned (*answer)(void *ctx, const struct http_request *request, FILE *out,
 			   const char **type);
 	void *ctx;

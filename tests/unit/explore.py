@@ -118,7 +118,7 @@ def each_state_is_a_command_with_the_same_answer():
     with Server(CASE) as server:
         page = server.get("/")[1]
         seen = set()
-        for state in ({}, {LATENCY: "200 us"}, {"case.batch": "64"}, {"case.runtime": "batched"},
+        for state in ({}, {LATENCY: "200 us"}, {"case.batch": "64"}, {"case.runtime": "synchronous"},
                       {LATENCY: "50 us", "case.gpus": "2", "case.batch": "16"}):  # fmt: skip
             assert all(value in values_of(page, key) for key, value in state.items()), state
             status, text = server.get("/answer", **state)
