@@ -28,8 +28,8 @@ FLAGS_debug := -O0 -g3
 FLAGS_fast := -O3 -g
 # For `make mutants`: programs take the library when they start, so they are linked only once.
 FLAGS_shared := -O1 -fPIC
-FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FLAGS_tsan := -O1 -g -fsanitize=thread
+FLAGS_asan := -O1 -g -DFARWIRE_SANITIZED -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan := -O1 -g -DFARWIRE_SANITIZED -fsanitize=thread
 # Counts are right with threads, and counts of several programs are added.
 FLAGS_coverage := -O1 -g --coverage -fprofile-update=atomic
 # Only comparisons in readers depend on the bytes of a file, so only those are traced.

@@ -54,11 +54,6 @@ static double after(double value, bool whole)
 	return power * (digit < 1.5 ? 2 : digit < 4 ? 5 : 10);
 }
 
-static double first_of(double low, bool whole)
-{
-	return whole ? 1 : pow(10, floor(log10(low)));
-}
-
 /* Fills the values of a number: a series around its own value, which is one of them. */
 static void number_values(struct maker *m, const struct cfg_param *param, struct control *control)
 {
@@ -68,7 +63,8 @@ static void number_values(struct maker *m, const struct cfg_param *param, struct
 	if (!solve_range_of(param, &range))
 		range = solve_range_between(param, param->value, param->value);
 	double low = fmax(range.low, param->value / LEAST_FACTOR), high = range.high;
-	double value = first_of(low > 0 ? low : high / LEAST_FACTOR, whole);
+	double least = low > 0 ? low : high / LEAST_FACTOR;
+	double value = whole ? 1 : pow(10, floor(log10(least)));
 	for (;; value = after(value, whole)) {
 		bool beyond = value > high * 1.0001;
 		if (!own && (beyond || value > param->value * 0.9999)) {
@@ -188,16 +184,7 @@ static void add(struct maker *m, const struct cfg_param *const *params, size_t c
 					     count - 1, count > 2 ? "s" : "");
 	if (param->row->kind == PARAM_KIND_NUMBER) {
 		number_values(m, param, &control);
-	} else if (param->row->kind == PARAM_KIND_BOOL) {
-		static const char *const both[] = {"false", "true"};
-		control.texts = both;
-		control.count = 2;
-		control.initial = param->value != 0;
-	} else if (param->row->kind == PARAM_KIND_CHOICE) {
-		for (names = param_choices(m->arena, param->row); names[control.count];)
-			control.count++;
-		word_values(m, param, names, control.count, &control);
-	} else if (complete && *param->text) {
+	} else if (complete && strncmp(complete, "files:", 6) != 0 && *param->text) {
 		size_t named = completed(m, complete, &names);
 		word_values(m, param, names, named, &control);
 	}
@@ -214,9 +201,8 @@ static void add_options(struct maker *m)
 			continue;
 		const struct cfg_param *param = cfg_param_find(
 			m->scenario->resolution, arena_printf(m->arena, "case.%s", option->name));
-		bool names = option->complete && strncmp(option->complete, "files:", 6) != 0;
 		if (param && (is_given(param) || param->value > 0 || param->text))
-			add(m, &param, 1, names ? option->complete : NULL, is_given(param));
+			add(m, &param, 1, option->complete, is_given(param));
 	}
 }
 
@@ -285,12 +271,12 @@ struct controls controls_of(const struct command *command, struct diag *diag,
 	for (size_t i = 0; i < command->keys.count; i++) {
 		const char *key = command->keys.items[i];
 		const struct cfg_param *param = cfg_param_find(scenario->resolution, key);
-		if (param)
+		if (param && param->row->kind == PARAM_KIND_NUMBER)
 			add(&m, &param, 1, NULL, true);
 		else
 			diag_error(diag, (struct origin){"--for", 0},
-				   "'%s' is not a parameter of this case (`farwire explain CASE` "
-				   "lists them)",
+				   "'%s' is not a number of this case (`farwire explain CASE` "
+				   "lists its parameters)",
 				   key);
 	}
 	return (struct controls){m.items.items, m.items.count};

@@ -25,7 +25,7 @@ struct controls {
 };
 
 /* Returns the controls of the command's first case. Adds an error to diag if --for names no
- * parameter of the case. */
+ * number of the case. */
 struct controls controls_of(const struct command *command, struct diag *diag,
 			    const struct scenario *scenario);
 /* Returns the control with this key, or NULL. */

@@ -207,14 +207,9 @@ static void remove_child(struct web_server *s, size_t index)
 /* Returns true in the new process. */
 static bool start_child(struct web_server *s, int client)
 {
-	int ended[2];
+	int ended[2] = {-1, -1};
 	fflush(stdout);
-	if (pipe(ended) != 0) {
-		send_failure(client);
-		close(client);
-		return false;
-	}
-	pid_t pid = fork();
+	pid_t pid = pipe(ended) == 0 ? fork() : -1;
 	if (pid == 0) {
 		for (size_t i = 0; i < s->count; i++) {
 			close(s->children[i].socket);
@@ -225,13 +220,13 @@ static bool start_child(struct web_server *s, int client)
 		return true;
 	}
 	close(ended[1]);
-	if (pid < 0) {
-		send_failure(client);
-		close(client);
-		close(ended[0]);
+	if (pid > 0) {
+		s->children[s->count++] = (struct child){pid, client, ended[0]};
 		return false;
 	}
-	s->children[s->count++] = (struct child){pid, client, ended[0]};
+	send_failure(client);
+	close(client);
+	close(ended[0]);
 	return false;
 }
 

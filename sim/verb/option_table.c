@@ -93,8 +93,8 @@ static const struct option options[] = {
 		 "job or the bus bandwidth of a collective"},
 	{OPTION_TEXTS, .name = "for", .value = "KEY", FIELD(keys),
 	 .help = "for solve, the parameter to solve for; for sensitivity, a text that the names of "
-		 "the ranked parameters contain (repeatable); for explore, a parameter to add to "
-		 "the page (repeatable)"},
+		 "the ranked parameters contain (repeatable); for explore, a number to add to the "
+		 "page (repeatable)"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
 	 .help = "range to search, with units; by default a range around the current value"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),

@@ -294,7 +294,7 @@ def an_interrupt_ends_the_server_and_its_answers():
 
 def a_wrong_command_line_starts_no_server():
     for words, pattern in (((CASE, "--port", "70000"), "--port must be"), (("no-such-case",), "no case"),
-                           ((CASE, "--for", "no.such"), "is not a parameter of this case"),
+                           ((CASE, "--for", "case.model"), "is not a number of this case"),
                            ((CASE, "--batch", "x"), "case.batch"), ((CASE, CASE), "takes one CASE")):  # fmt: skip
         ended = subprocess.run([FARWIRE, "explore", *words], capture_output=True, text=True, timeout=60)
         assert ended.returncode == 2 and pattern in ended.stderr and not ended.stdout, (words, ended)
