@@ -20,9 +20,8 @@ from urllib.parse import quote, urlencode
 FARWIRE = os.environ["FARWIRE"]
 CASE = "local-and-remote"
 LATENCY = "link.port-s1.latency"
-SLOW = ("--topology", "dgx-h100", "--model", "llama3-70b", "--stack", "pytorch-fsdp-bf16",
-        "--exchange", "nccl-2.18", "--gpus", "64", "--set", "case.events=1000000000",
-        "--plan", "tp=8,pp=8,global_batch=512,micro_batch=1")  # fmt: skip
+SLOW = "mixed-pool"  # its 24 draws take a minute
+LONG = "/answer?interval=1"
 
 
 class Server:
@@ -230,9 +229,9 @@ def many_requests_at_once_are_answered():
 
 
 def a_request_that_its_client_leaves_ends():
-    with Server(*SLOW) as server:
+    with Server(SLOW) as server:
         client = socket.create_connection(("127.0.0.1", server.port))
-        client.sendall(f"GET /answer HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        client.sendall(f"GET {LONG} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         time.sleep(1)
         assert len(server.children()) == 1, "the answer should take longer"
         client.close()
@@ -241,9 +240,9 @@ def a_request_that_its_client_leaves_ends():
 
 
 def a_process_that_dies_gives_a_message():
-    with Server(*SLOW) as server:
+    with Server(SLOW) as server:
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(server.get, "/answer")
+            asked = pool.submit(server.get, LONG)
             assert wait_until(server.children)
             time.sleep(0.5)
             os.kill(server.children()[0], signal.SIGSEGV)
@@ -281,9 +280,9 @@ def only_this_machine_is_served():
 
 def an_interrupt_ends_the_server_and_its_answers():
     for number in (signal.SIGINT, signal.SIGTERM):
-        with Server(*SLOW) as server:
+        with Server(SLOW) as server:
             client = socket.create_connection(("127.0.0.1", server.port))
-            client.sendall(f"GET /answer HTTP/1.1\r\nHost: localhost:{server.port}\r\n\r\n".encode())
+            client.sendall(f"GET {LONG} HTTP/1.1\r\nHost: localhost:{server.port}\r\n\r\n".encode())
             assert wait_until(server.children)
             children = server.children()
             server.process.send_signal(number)
