@@ -10,7 +10,7 @@ CC := gcc
 endif
 PREFIX ?= /usr/local
 DESTDIR ?=
-PKGS := libconfig gsl cairo yajl nettle yaml-0.1 expat sqlite3 zlib
+PKGS := libconfig gsl cairo yajl nettle yaml-0.1 expat sqlite3 zlib libmicrohttpd
 
 .DEFAULT_GOAL := all
 ifeq ($(MAKELEVEL),0) # a -j on the command line overrides it
@@ -28,8 +28,8 @@ FLAGS_debug := -O0 -g3
 FLAGS_fast := -O3 -g
 # For `make mutants`: programs take the library when they start, so they are linked only once.
 FLAGS_shared := -O1 -fPIC
-FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FLAGS_tsan := -O1 -g -fsanitize=thread
+FLAGS_asan := -O1 -g -DFARWIRE_SANITIZED -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan := -O1 -g -DFARWIRE_SANITIZED -fsanitize=thread
 # Counts are right with threads, and counts of several programs are added.
 FLAGS_coverage := -O1 -g --coverage -fprofile-update=atomic
 # Only comparisons in readers depend on the bytes of a file, so only those are traced.
@@ -340,7 +340,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 install: $(BUILD)/farwire $(filter %/farwire-probe,$(PROBES))
 	install -D -m 755 $(BUILD)/farwire $(DESTDIR)$(PREFIX)/bin/farwire
 	$(if $(NVCC),install -D -m 755 $(BUILD)/farwire-probe $(DESTDIR)$(PREFIX)/bin/farwire-probe)
-	find $(DATA) -name '*.cfg' -o -name '*.tsv' -o -name '*.md' -o -name '*.css' -o -path '*/measured/*.jsonl' -o -path '*/calls/*.jsonl.gz' | while read -r file; do \
+	find $(DATA) -name '*.cfg' -o -name '*.tsv' -o -name '*.md' -o -name '*.css' -o -name '*.html' -o -name '*.js' -o -path '*/measured/*.jsonl' -o -path '*/calls/*.jsonl.gz' | while read -r file; do \
 		install -D -m 644 "$$file" "$(SHARE)/farwire/$$file" || exit 1; done
 	install -D -m 644 docs/man/farwire.1 $(SHARE)/man/man1/farwire.1
 	install -D -m 644 docs/man/farwire-probe.1 $(SHARE)/man/man1/farwire-probe.1

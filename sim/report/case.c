@@ -162,3 +162,24 @@ bool report_case(struct report *report, const struct case_request *request)
 	report_resolution(report, p->resolution);
 	return !report->broken;
 }
+
+bool report_brief(struct report *report, const struct case_request *request)
+{
+	const struct predict_options *options = &report->request->options;
+	const struct prediction *p =
+		predict_case(report->arena, report->diag, request, options, &report->broken);
+	if (!p)
+		return false;
+	answer(report, p);
+	if (p->remedy)
+		report_add(report, BLOCK_TEXT, "Would help: %s.", p->remedy);
+	if (p->ok && !p->collective)
+		report_breakdown(report, &p, 1);
+	if (!p->ok)
+		return true;
+	report_add(report, BLOCK_FOLD, "All numbers");
+	report_add(report, BLOCK_TEXT, "Setup: %s.", predictions_setup(report->arena, &p, 1));
+	prediction_table(report, p);
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+	return true;
+}

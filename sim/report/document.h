@@ -88,5 +88,11 @@ const char *throughput_words(struct arena *arena, const struct prediction *predi
 /* Returns `one` if count is 1, and else `many`: one_or(2, "row", "rows") is "rows". */
 const char *one_or(size_t count, const char *one, const char *many);
 
+/* Writes text as HTML: & < > " ' as entities, and control characters except tab and line end as
+ * U+FFFD. All text goes through this function, so file names and labels can contain any
+ * character. */
+void html_text(FILE *out, const char *text);
+/* Writes only the blocks, as a part of another page. */
+void report_html_blocks(FILE *out, const struct report *report);
 /* Writes a struct report as HTML, for write_file. */
 void report_html(FILE *out, const void *report);

@@ -4,9 +4,7 @@
 #include "sim/base/utf8.h"
 #include "sim/report/document.h"
 
-/* Writes & < > " ' as entities, and control characters except tab and line end as U+FFFD. All text
- * goes through this function, so file names and labels can contain any character. */
-static void html_text(FILE *out, const char *text)
+void html_text(FILE *out, const char *text)
 {
 	static const char special[] = "&<>\"'";
 	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
@@ -40,6 +38,7 @@ static void html_element(FILE *out, const char *tag, const char *attributes, con
 struct page {
 	FILE *out;
 	const struct report *report;
+	bool inside; /* of another page, which may have other figures */
 	size_t part_count, figure_count;
 };
 
@@ -71,7 +70,9 @@ static void write_figure(struct page *page, const struct block *block)
 	const unsigned char *svg = memchr(image, '\n', size);
 	fputs("<figure>", page->out);
 	fwrite(svg, 1, size - (size_t)(svg - image), page->out);
-	fprintf(page->out, "<figcaption><b>Figure %zu.</b> ", ++page->figure_count);
+	fputs("<figcaption>", page->out);
+	if (!page->inside)
+		fprintf(page->out, "<b>Figure %zu.</b> ", ++page->figure_count);
 	html_text(page->out, block->text);
 	fputs("</figcaption>\n</figure>\n", page->out);
 }
@@ -164,6 +165,13 @@ static void write_block(struct page *page, const struct block *block)
 		fputs("</details>\n", page->out);
 		break;
 	}
+}
+
+void report_html_blocks(FILE *out, const struct report *report)
+{
+	struct page page = {.out = out, .report = report, .inside = true};
+	for (size_t i = 0; i < report->blocks.count; i++)
+		write_block(&page, &report->blocks.items[i]);
 }
 
 void report_html(FILE *out, const void *ctx)

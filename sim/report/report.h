@@ -28,6 +28,20 @@ bool report_case(struct report *report, const struct case_request *request);
 bool report_sweep(struct report *report, const struct case_request *request,
 		  const struct sweep_axis *axes, size_t axis_count);
 
+/* Adds a short part about a case, for a page that asks again after each change: the answer, what
+ * would help, and the parts of the step. The errors are those of report_case. */
+bool report_brief(struct report *report, const struct case_request *request);
+/* Adds the curve of the case's main answer over the values of a number, without intervals. Values
+ * that the case refuses are left out. */
+struct curve_request {
+	const char *key, *label;               /* of the number */
+	const char *const *texts;              /* its values, rising */
+	const struct setting *const *settings; /* setting_count for each value */
+	size_t count, setting_count;
+};
+bool report_curve(struct report *report, const struct case_request *request,
+		  const struct curve_request *curve);
+
 /* subject is the name of the dataset in captions. */
 void report_dataset(struct report *report, const struct dataset_outcome *outcome,
 		    const char *subject);

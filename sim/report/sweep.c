@@ -134,3 +134,43 @@ bool report_sweep(struct report *report, const struct case_request *request,
 		report_resolution(report, scenario->resolution);
 	return true;
 }
+
+bool report_curve(struct report *report, const struct case_request *request,
+		  const struct curve_request *curve)
+{
+	struct arena *arena = report->arena;
+	const char **refused = ARENA_ARRAY(arena, curve->count + 1, const char *);
+	const char *text = arena_printf(arena, "%s=", curve->key), *why = NULL;
+	const struct sweep_list list = {.settings = curve->settings,
+					.setting_count = curve->setting_count,
+					.point_count = curve->count,
+					.refused = refused};
+	const struct sweep_request request_all = {.input = report_input(report, request, 0),
+						  .list = &list};
+	struct sweep_fault fault;
+	const struct sweep *all = sweep_run(arena, report->diag, &request_all, &fault);
+	report_break(report, fault.broken);
+	if (!all)
+		return false;
+	VEC(const struct prediction *) points = {0};
+	for (size_t i = 0; i < curve->count; i++) {
+		if (!all->points[i]) {
+			why = arena_printf(arena, "%s: %s", curve->texts[i], refused[i]);
+			continue;
+		}
+		text = arena_printf(arena, "%s%s%s", text, points.count ? "," : "",
+				    curve->texts[i]);
+		*VEC_PUSH(arena, &points) = all->points[i];
+	}
+	struct sweep_axis axis;
+	if (points.count > 1 && sweep_axis_read(arena, report->diag, curve->key, text, &axis)) {
+		const struct sweep sweep = {&axis, &curve->label, 1, points.items, points.count};
+		report_figure(report, sweep_chart(arena, report_text(report, NULL), &sweep, NULL),
+			      "The %s over %s, without intervals.",
+			      sweep_main_answer(&sweep)->spoken, curve->label);
+	}
+	if (why)
+		report_add(report, BLOCK_TEXT, "Values that the case refuses are left out (%s).",
+			   why);
+	return true;
+}

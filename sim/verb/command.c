@@ -6,7 +6,6 @@
 
 #include "plots/canvas.h"
 #include "sim/base/table.h"
-#include "sim/base/table.h"
 #include "sim/report/document.h"
 #include "sim/verb/parser.h"
 

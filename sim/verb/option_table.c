@@ -93,7 +93,8 @@ static const struct option options[] = {
 		 "job or the bus bandwidth of a collective"},
 	{OPTION_TEXTS, .name = "for", .value = "KEY", FIELD(keys),
 	 .help = "for solve, the parameter to solve for; for sensitivity, a text that the names of "
-		 "the ranked parameters contain (repeatable)"},
+		 "the ranked parameters contain (repeatable); for explore, a number to add to the "
+		 "page (repeatable)"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
 	 .help = "range to search, with units; by default a range around the current value"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
@@ -162,6 +163,8 @@ static const struct option options[] = {
 		 "otherwise follow below"},
 	{OPTION_CHOICE, .name = "color", .value = "auto|always|never", FIELD(color),
 	 .initial = "auto", .help = "use of colours on a terminal"},
+	{OPTION_COUNT, .name = "port", .value = "N", FIELD(port), .most = 65535, .initial = "0",
+	 .help = "port of 127.0.0.1 on which the page is served; 0 selects a free one"},
 	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet),
 	 .help = "prints only results, warnings and errors: no progress, no notes, no report of "
 		 "what was written or fitted, and no `would help` or `changes nothing here`"},

@@ -37,7 +37,7 @@ struct command {
 	/* Values of options. option_table.c has a row for each. A text without a value is NULL. */
 	const char *gpus, *gpu, *link, *target, *between, *of, *step;
 	struct texts vary, keys;
-	uint64_t seed, draws, jobs, best_count;
+	uint64_t seed, draws, jobs, best_count, port;
 	double vary_all_ratio; /* 0: not given */
 	double noise_ratio;
 	double budget_s; /* 0: not given */
