@@ -190,7 +190,7 @@ struct gpu_stream *cuda_process_stream(struct cuda_process *process, uint16_t in
 struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t index);
 /* Returns the exposed communication until now: time in which the GPU computed nothing for this
  * process while one of its collectives or messages was under way. */
-double cuda_process_exposed_s(struct cuda_process *process);
+int64_t cuda_process_exposed_ps(const struct cuda_process *process);
 
 /* Sets the time of each kind until now. */
 void cuda_process_times(struct cuda_process *process, int64_t times_ps[GPU_TIME_COUNT]);

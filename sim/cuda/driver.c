@@ -185,17 +185,16 @@ static struct copy_job *copy_job_new(const struct call_state *state)
 
 /* ---- collectives and messages ---- */
 
-static double exposed_since(const struct cuda_process *process)
+static int64_t exposed_since_ps(const struct cuda_process *process)
 {
 	int64_t time_ps = engine_now_ps(process->spec.engine) - process->peers_since_ps;
 
-	return s_from_ps(time_ps) -
-	       (gpu_context_busy_s(process->spec.context) - process->peers_busy_s);
+	return time_ps - (gpu_context_busy_ps(process->spec.context) - process->peers_busy_ps);
 }
 
-double cuda_process_exposed_s(struct cuda_process *process)
+int64_t cuda_process_exposed_ps(const struct cuda_process *process)
 {
-	return process->exposed_s + (process->peer_ops_count > 0 ? exposed_since(process) : 0);
+	return process->exposed_ps + (process->peer_ops_count > 0 ? exposed_since_ps(process) : 0);
 }
 
 static void peer_op_over(void *ctx, uint64_t arg)
@@ -206,7 +205,7 @@ static void peer_op_over(void *ctx, uint64_t arg)
 
 	clock_count(process); /* while all_begun_ps is valid */
 	if (process->peer_ops_count == 1)
-		process->exposed_s += exposed_since(process);
+		process->exposed_ps += exposed_since_ps(process);
 	process->peer_ops_count--;
 	POOL_GIVE(op, process->free_peer_ops);
 	gpu_peers_finished(stream);
@@ -221,7 +220,7 @@ static void peer_op_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 	op->stream = stream;
 	if (process->peer_ops_count++ == 0) {
 		process->peers_since_ps = engine_now_ps(process->spec.engine);
-		process->peers_busy_s = gpu_context_busy_s(process->spec.context);
+		process->peers_busy_ps = gpu_context_busy_ps(process->spec.context);
 	}
 	op->all_begun_ps = peers->begin(peers, process->spec.member, op->ticket, &op->call,
 					peer_op_over, op, 0);

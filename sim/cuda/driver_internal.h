@@ -58,8 +58,8 @@ struct cuda_process {
 	struct peer_op *free_peer_ops;
 	size_t peer_ops_count;  /* running collectives and messages */
 	int64_t peers_since_ps; /* when the first of them began */
-	double peers_busy_s;    /* busy time of the GPU until then */
-	double exposed_s;
+	int64_t peers_busy_ps;  /* busy time of the GPU until then */
+	int64_t exposed_ps;
 	struct time_clock clock;
 };
 

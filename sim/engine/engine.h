@@ -33,9 +33,9 @@ static inline int64_t ps_from_s(double seconds)
 			return (int64_t)1 << 62;
 		return ps > -most_ps ? -ps_from_s(-seconds) : -((int64_t)1 << 62);
 	}
-	/* llround(ps) without the call */
-	int64_t whole = (int64_t)ps;
-	return whole + (ps - (double)whole >= 0.5);
+	/* llround(ps) without the call. The constant is the greatest double below 0.5, because 0.5
+	 * itself would change whole numbers from 2^52 on. */
+	return (int64_t)(ps + 0x1.fffffffffffffp-2);
 }
 
 static inline double s_from_ps(int64_t picoseconds)

@@ -42,8 +42,8 @@ size_t fabric_resource_count(const struct fabric *fabric);
 const char *fabric_resource_name(const struct fabric *fabric, int resource);
 /* Returns the units that have passed so far. */
 double fabric_carried(struct fabric *fabric, int resource);
-/* Returns what ended flows have carried over it, which takes less time. */
-double fabric_carried_before(const struct fabric *fabric, int resource);
+/* Returns the same in less time, or -1 if a flow uses the resource. */
+double fabric_carried_unused(const struct fabric *fabric, int resource);
 /* Returns the seconds so far in which at least one flow used the resource. */
 double fabric_busy_s(struct fabric *fabric, int resource);
 size_t fabric_flows_on(const struct fabric *fabric, int resource);
@@ -70,9 +70,10 @@ struct flow_spec {
 	event_fn *done;   /* called once, when the last unit has entered */
 	void *ctx;
 	uint64_t arg;
-	/* Cache of fabric_flow_pass: duration without competitors, and the number of capacity
-	 * changes for which it was computed. */
+	/* Cache of fabric_flow_pass: duration and rate without competitors, and the number of
+	 * capacity changes for which they were computed. */
 	int64_t alone_ps;
+	double alone_rate;
 	uint64_t alone_changes; /* 0: not computed yet */
 };
 

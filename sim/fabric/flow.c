@@ -122,9 +122,10 @@ double fabric_carried(struct fabric *fabric, int index)
 	return carried;
 }
 
-double fabric_carried_before(const struct fabric *fabric, int index)
+double fabric_carried_unused(const struct fabric *fabric, int index)
 {
-	return resource_at(fabric, index)->carried;
+	const struct resource *resource = resource_at(fabric, index);
+	return resource->flow_count == 0 ? resource->carried : -1;
 }
 
 double fabric_busy_s(struct fabric *fabric, int index)
@@ -232,7 +233,10 @@ static void account(struct fabric *fabric, const struct flow *flow, double moved
 static void detach(struct fabric *fabric, struct flow *flow)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
-	fabric_pool_leave(fabric, flow);
+	if (flow->limit == LIMIT_ALONE)
+		engine_cancel(fabric->engine, flow->end);
+	else
+		fabric_pool_leave(fabric, flow);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
@@ -417,10 +421,17 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	bool meets = false;
 	for (size_t i = 0; i < spec->use_count; i++)
 		meets |= attach(fabric, flow, spec);
-	if (meets)
+	int64_t now_ps = flow->started_ps;
+	if (meets) {
 		*VEC_PUSH(fabric->arena, &fabric->joining) = flow->slot;
-	else
+	} else if (spec->alone_changes == fabric->capacity_changes &&
+		   spec->alone_ps <= INT64_MAX - now_ps) {
+		flow->rate = spec->alone_rate;
+		flow->end = engine_at(fabric->engine, now_ps + spec->alone_ps, fabric_flow_ended,
+				      flow, (uintptr_t)fabric);
+	} else {
 		fabric_flow_settle_alone(fabric, flow);
+	}
 	fabric_solve_later(fabric);
 	return (struct flow_id){flow->slot, flow->serial};
 }

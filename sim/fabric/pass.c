@@ -31,6 +31,7 @@ bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
 		double rate = fabric_flow_alone(fabric, spec);
 		FW_ASSERT(spec->size > 0 && rate > 0 && isfinite(rate));
 		spec->alone_ps = fabric_duration_ps(spec->size, rate);
+		spec->alone_rate = rate;
 		spec->alone_changes = fabric->capacity_changes;
 	}
 	int64_t now_ps = engine_now_ps(fabric->engine);

@@ -246,20 +246,19 @@ void busy_clock_end(struct busy_clock *busy, int64_t now_ps)
 		busy->total_ps += now_ps - busy->since_ps;
 }
 
-static double busy_clock_s(const struct busy_clock *busy, int64_t now_ps)
+static int64_t busy_clock_ps(const struct busy_clock *busy, int64_t now_ps)
 {
-	int64_t running_ps = busy->running_count > 0 ? now_ps - busy->since_ps : 0;
-	return s_from_ps(busy->total_ps + running_ps);
+	return busy->total_ps + (busy->running_count > 0 ? now_ps - busy->since_ps : 0);
 }
 
 double gpu_busy_s(struct gpu *gpu)
 {
-	return busy_clock_s(&gpu->busy, engine_now_ps(gpu->engine));
+	return s_from_ps(busy_clock_ps(&gpu->busy, engine_now_ps(gpu->engine)));
 }
 
-double gpu_context_busy_s(struct gpu_context *context)
+int64_t gpu_context_busy_ps(const struct gpu_context *context)
 {
-	return busy_clock_s(&context->busy, engine_now_ps(context->gpu->engine));
+	return busy_clock_ps(&context->busy, engine_now_ps(context->gpu->engine));
 }
 
 uint64_t gpu_kernels_count(const struct gpu_context *context)

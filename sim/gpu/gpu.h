@@ -178,7 +178,7 @@ void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64
 /* Return the seconds up to now in which at least one kernel ran, for the GPU and for one tenant.
  * This is the utilisation that nvidia-smi reports. */
 double gpu_busy_s(struct gpu *gpu);
-double gpu_context_busy_s(struct gpu_context *context);
+int64_t gpu_context_busy_ps(const struct gpu_context *context);
 /* exported: tests count the kernels that ran */
 uint64_t gpu_kernels_count(const struct gpu_context *context);
 /* Returns the sum of the nominal durations of the tenant's kernels, without slowdown by sharing.

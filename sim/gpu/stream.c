@@ -107,6 +107,7 @@ static void kernel_run(struct gpu_stream *stream)
 	}
 	flow.size = duration_s * slowed_ratio;
 	flow.cap = flow.weight = 0;
+	flow.alone_changes = 0;
 	flow.done = kernel_over;
 	flow.ctx = stream;
 	flow.arg = 0;

@@ -12,15 +12,6 @@
 /* Idle time, in units of a state's residency, from which all idle periods end in this state. */
 #define SURE_IDLE_RATIO 2.0
 
-enum { KEPT_WORKS = 32 }; /* a power of two */
-
-/* A duration of work that the core has served. Nearly all items have one of a few durations. */
-struct kept_work {
-	uint64_t given;  /* bits of the seconds at the reference clock */
-	double work_s;   /* seconds at this core's clock */
-	int64_t work_ps; /* the same */
-};
-
 struct cpu_item {
 	double work_s;    /* duration at this core's clock */
 	int64_t since_ps; /* of an item that waits: when it began to wait */
@@ -57,9 +48,8 @@ struct cpu {
 	struct cpu_spec spec;
 	struct arena *arena;
 	const char *group, *short_name, *name;
-	struct guest *guest;     /* whose cores the thread shares with others; NULL: its own core */
-	double begun_count;      /* return value of guest_threads_begin */
-	struct kept_work *works; /* KEPT_WORKS; NULL if the core is shared */
+	struct guest *guest; /* whose cores the thread shares with others; NULL: its own core */
+	double begun_count;  /* return value of guest_threads_begin */
 };
 
 static void sleeps_set(struct cpu *cpu)
@@ -72,7 +62,6 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 {
 	FW_ASSERT(spec->clock_Hz > 0 && spec->idle_count <= IDLE_STATES_MAX);
 	struct cpu *cpu = ARENA_NEW(arena, struct cpu);
-	cpu->works = ARENA_ARRAY(arena, KEPT_WORKS, struct kept_work);
 	cpu->arena = arena;
 	cpu->engine = engine;
 	cpu->fabric = fabric;
@@ -142,12 +131,12 @@ static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
 static inline void item_start(struct cpu *cpu, int64_t work_ps)
 {
 	int64_t now_ps = engine_now_ps(cpu->engine);
+	double carried_s = fabric_carried_unused(cpu->fabric, cpu->resource);
 	bool slept = cpu->sleeps && cpu->idle_since_ps < now_ps;
-	if (slept || cpu->halved || fabric_flows_on(cpu->fabric, cpu->resource) > 0)
+	if (slept || cpu->halved || carried_s < 0)
 		item_start_any(cpu);
 	else
-		item_start_at(cpu, now_ps, work_ps,
-			      fabric_carried_before(cpu->fabric, cpu->resource));
+		item_start_at(cpu, now_ps, work_ps, carried_s);
 }
 
 static __attribute__((noinline)) void item_trace(struct cpu *cpu)
@@ -233,8 +222,8 @@ static void item_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
 	if (cpu->items.count + cpu->woken.count > 0 || cpu->halved || cpu->sleeps ||
-	    engine_trace(cpu->engine) || fabric_flows_on(cpu->fabric, cpu->resource) > 0 ||
-	    fabric_carried_before(cpu->fabric, cpu->resource) > cpu->carried_s) {
+	    engine_trace(cpu->engine) ||
+	    fabric_carried_unused(cpu->fabric, cpu->resource) != cpu->carried_s) {
 		item_done_any(cpu);
 		return;
 	}
@@ -262,20 +251,6 @@ static __attribute__((noinline)) void item_wait(struct cpu *cpu, double work_s, 
 	struct cpu_item *item = VEC_PUSH(cpu->arena, &cpu->items);
 	item->since_ps = engine_now_ps(cpu->engine);
 	item_set(item, work_s, label, fn, ctx, arg);
-}
-
-/* Returns the duration of given_s seconds of work on this core. */
-static inline const struct kept_work *work_of(struct cpu *cpu, double given_s)
-{
-	uint64_t given;
-	memcpy(&given, &given_s, sizeof given);
-	struct kept_work *kept = &cpu->works[given * 0x9E3779B97F4A7C15u >> 32 & (KEPT_WORKS - 1)];
-	if (kept->given != given) {
-		kept->given = given;
-		kept->work_s = given_s * cpu->slowdown;
-		kept->work_ps = ps_from_s(kept->work_s);
-	}
-	return kept;
 }
 
 struct cpu *cpu_shared_new(struct guest *guest)
@@ -323,12 +298,12 @@ void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, 
 		shared_serve(cpu, work_s, fn, ctx, arg);
 		return;
 	}
-	const struct kept_work *work = work_of(cpu, work_s);
+	work_s *= cpu->slowdown;
 	if (cpu->serving) {
-		item_wait(cpu, work->work_s, label, fn, ctx, arg);
+		item_wait(cpu, work_s, label, fn, ctx, arg);
 	} else {
-		item_set(&cpu->running, work->work_s, label, fn, ctx, arg);
-		item_start(cpu, work->work_ps);
+		item_set(&cpu->running, work_s, label, fn, ctx, arg);
+		item_start(cpu, ps_from_s(work_s));
 	}
 }
 

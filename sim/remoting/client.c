@@ -259,14 +259,31 @@ static enum call_class class_of(struct remote_client *client, const struct cuda_
 	return class == CLASS_BULK && call->payload_B <= 0 ? CLASS_SYNC : class;
 }
 
-static bool is_answered(const struct remote_client *client, const struct remote_call *call)
+static bool is_answered(const struct remote_client *client, enum call_class class,
+			enum call_kind kind)
 {
-	if (call->class == CLASS_BULK && client->classes[call->call.kind] != CLASS_COUNT)
-		return client->classes[call->call.kind] == CLASS_SYNC;
-	if (call->class == CLASS_BULK)
-		return client->policy->blocking_copies || call->call.kind == CALL_MEMCPY_H2D ||
-		       call->call.kind == CALL_MEMCPY_D2H;
-	return call->class != CLASS_LOCAL && call->class != CLASS_ASYNC;
+	if (class == CLASS_BULK && client->classes[kind] != CLASS_COUNT)
+		return client->classes[kind] == CLASS_SYNC;
+	if (class == CLASS_BULK)
+		return client->policy->blocking_copies || kind == CALL_MEMCPY_H2D ||
+		       kind == CALL_MEMCPY_D2H;
+	return class != CLASS_LOCAL && class != CLASS_ASYNC;
+}
+
+static void class_set(struct remote_call *call, enum call_class class, bool answered)
+{
+	call->class = class;
+	call->answered = answered;
+	if (answered) {
+		call->holds_all_streams = false;
+		call->held_stream = 0;
+		call->held_fetch = 0;
+	}
+	if (class == CLASS_BULK) {
+		call->unsent_B = call->call.payload_B;
+		call->copied_B = call->sent_B = call->released_B = call->come_B = 0;
+		call->copying = call->sending = false;
+	}
 }
 
 /* Returns true if the call joins a batch without filling it. */
@@ -401,23 +418,8 @@ static void call_marshalled(void *ctx, uint64_t arg)
 	}
 }
 
-static void call_begin(struct remote_call *call)
-{
-	call_timeout_arm(call);
-	cpu_serve(call->core, call->work_s, "marshal", call_marshalled, call, 0);
-}
-
-/* Gives the connection to the next call that waits for it. */
-static void channel_unlock(struct channel *channel)
-{
-	struct remote_call *next = call_pop(&channel->locked_out);
-	channel->locked = next != NULL;
-	if (next)
-		call_begin(next);
-}
-
-/* Sets the size of the call in its message and the caller's work before it. */
-static void call_measure(struct remote_call *call)
+/* Sets the size of the call in its message. Returns the caller's work before it. */
+static double call_measure(struct remote_call *call)
 {
 	const struct runtime_params *params = call->channel->client->params;
 	double payload_B = call->call.payload_B;
@@ -428,12 +430,27 @@ static void call_measure(struct remote_call *call)
 	call->bulk_B = batched || (is_download(call) && params->echo_downloads) ? payload_B : 0;
 	call->body_B = head_B + call->bulk_B;
 	double first_B = is_upload(call) ? fmin(payload_B, params->chunk_B) : call->bulk_B;
-	call->work_s =
+	double work_s =
 		params->intercept_s + params->marshal_byte_spB * head_B + pack_s(call, first_B);
 	if (head_B >= params->compress_from_B)
-		call->work_s += params->compress_byte_spB * head_B;
-	if (call->class != CLASS_ASYNC || params->batch_count == 1)
-		call->work_s += params->marshal_s;
+		work_s += params->compress_byte_spB * head_B;
+	bool alone = call->class != CLASS_ASYNC || params->batch_count == 1;
+	return work_s + (alone ? params->marshal_s : 0);
+}
+
+static void call_begin(struct remote_call *call)
+{
+	call_timeout_arm(call);
+	cpu_serve(call->core, call_measure(call), "marshal", call_marshalled, call, 0);
+}
+
+/* Gives the connection to the next call that waits for it. */
+static void channel_unlock(struct channel *channel)
+{
+	struct remote_call *next = call_pop(&channel->locked_out);
+	channel->locked = next != NULL;
+	if (next)
+		call_begin(next);
 }
 
 /* Returns the work of a call that the client answers. A call above the replaced interface costs
@@ -466,8 +483,8 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 	call->channel = &client->channels[thread % client->channel_count];
 	call->core = core;
 	call->call = *cuda;
-	call->class = class_of(client, cuda);
-	call->answered = is_answered(client, call);
+	enum call_class class = class_of(client, cuda);
+	class_set(call, class, is_answered(client, class, cuda->kind));
 	if (params->batch_copies && is_upload(call) && !call->answered) {
 		call->class = CLASS_ASYNC;
 		call->call.pageable = !params->pinned_staging;
@@ -476,7 +493,6 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 	call->ctx = ctx;
 	call->arg = arg;
 	call->start_ps = engine_now_ps(client->engine);
-	call->unsent_B = cuda->payload_B;
 	if (call->class == CLASS_LOCAL) {
 		client->counters.calls_count[CLASS_LOCAL] += 1 + cuda->repeats;
 		call->holds = 1;
@@ -487,7 +503,6 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 	*(call->answered ? &client->counters.answered_count : &client->counters.sent_count) += 1;
 	bool fetches = is_download(call) && !call->answered;
 	call->holds = fetches ? 3 : 2; /* the caller, the server and the delivery of the bytes */
-	call_measure(call);
 	if (call->answered)
 		call->channel->waiting_count++;
 	if (params->exclusive && call->channel->locked) {
@@ -515,8 +530,7 @@ static void keep_alive_due(void *ctx, uint64_t arg)
 	call->channel = channel;
 	call->core = channel->client_core;
 	call->call = (struct cuda_call){0};
-	call->class = CLASS_POLL;
-	call->answered = true;
+	class_set(call, CLASS_POLL, true);
 	call->probe = true;
 	call->body_B = call->bulk_B = 0;
 	call->holds = 2;

@@ -20,36 +20,36 @@ struct channel;
 
 struct remote_call {
 	struct remote_call *next; /* next call in the list that contains this call */
-	struct remote_call *next_fetch;
 	struct channel *channel;
 	struct cpu *core; /* core of the calling thread */
-	struct cuda_call call;
-	enum call_class class;
-	bool answered; /* the caller waits for an answer */
-	bool probe;    /* a keep-alive probe, not a call of the program */
-	unsigned holds;
 	call_done_fn *done;
 	void *ctx;
 	uint64_t arg;
+	enum call_class class;
+	enum call_result result;
+	bool answered; /* the caller waits for an answer */
+	bool probe;    /* a keep-alive probe, not a call of the program */
+	unsigned holds;
+	struct cuda_call call;
 	int64_t start_ps, served_ps; /* served_ps: of kind_counters */
-	double work_s;               /* the caller's work before the first message */
 	double body_B;               /* size of the call in its message, without the header */
 	double bulk_B;               /* the part of body_B that is data of a copy */
-	/* List of calls that may time out, sorted by timeout. */
-	struct remote_call *timed_before, *timed_after;
-	int64_t timeout_ps; /* 0: the call is not in the list of timeouts */
-	enum call_result result;
+	uint64_t serial;             /* position among the calls of its channel */
 	/* Order between connections: a call on an event must come after the event's record. */
 	const struct channel *after;
-	uint64_t after_serial;
-	uint64_t serial; /* position among the calls of its channel */
-	/* The answer is held until the fetches up to held_fetch are delivered, on one stream or on
-	 * all. */
+	int64_t timeout_ps; /* 0: the call is not in the list of timeouts */
+	/* The other fields are rarely used, so that most calls touch three cache lines. */
+	uint64_t after_serial; /* valid unless `after` is NULL */
+	/* List of calls that may time out, sorted by timeout. */
+	struct remote_call *timed_before, *timed_after;
+	/* The answer of an answered call is held until the fetches up to held_fetch are delivered,
+	 * on one stream or on all. */
 	bool holds_all_streams;
 	uint16_t held_stream;
 	uint64_t held_fetch; /* 0: none */
-	uint64_t fetch;      /* number of this asynchronous copy to the host */
-	/* progress of a copy */
+	/* The rest is valid for copies only. */
+	uint64_t fetch; /* number of this asynchronous copy to the host */
+	struct remote_call *next_fetch;
 	double unsent_B; /* copy to the device: bytes that the client has not sent */
 	double copied_B, sent_B, released_B; /* copy to the host: progress at the server */
 	double come_B;                       /* both directions: bytes that have arrived */

@@ -8,14 +8,11 @@ struct remote_call *call_take(struct remote_client *client)
 {
 	struct remote_call *call;
 	POOL_TAKE(client->arena, call, client->free_calls);
-	call->probe = call->holds_all_streams = call->copying = call->sending = false;
+	call->probe = false;
 	call->timeout_ps = call->served_ps = 0;
 	call->result = CALL_OK;
 	call->after = NULL;
-	call->after_serial = call->serial = 0;
-	call->held_stream = 0;
-	call->held_fetch = call->fetch = 0;
-	call->copied_B = call->sent_B = call->released_B = call->come_B = 0;
+	call->serial = 0;
 	return call;
 }
 

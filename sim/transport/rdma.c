@@ -355,8 +355,7 @@ static void arrived(void *ctx, uint64_t arg)
 {
 	struct rdma_message *message = ctx;
 	(void)connection_arrived(&message->direction->connection->connection,
-				 1 - message->direction->index, &message->arrival, receive,
-				 message);
+				 1 - message->direction->index, &message->arrival, message);
 }
 
 /* Called when all packets of the head have left. */
@@ -516,4 +515,5 @@ const struct transport_kind transport_rdma = {
 	.new = rdma_new,
 	.open = rdma_open,
 	.send = rdma_send,
+	.receive = receive,
 };

@@ -194,7 +194,7 @@ static void seen(void *ctx, uint64_t arg)
 	struct shm_message *message = ctx;
 	struct shm_direction *direction = message->direction;
 	(void)connection_arrived(&direction->connection->connection, 1 - direction->index,
-				 &message->arrival, take, message);
+				 &message->arrival, message);
 }
 
 const struct transport_kind transport_shm = {
@@ -206,4 +206,5 @@ const struct transport_kind transport_shm = {
 	.new = shm_new,
 	.open = shm_open,
 	.send = shm_send,
+	.receive = take,
 };

@@ -182,8 +182,7 @@ static struct tcp_write *write_take(struct tcp_direction *direction)
 	POOL_TAKE(connection->spec.arena, write, connection->free);
 	write->direction = direction;
 	write->drained_B = 0;
-	write->bulk = write->accepted = write->arrived = false;
-	write->lost = write->after_lost = write->repaired = 0;
+	write->bulk = write->accepted = false;
 	return write;
 }
 
@@ -313,6 +312,7 @@ static void receive(void *ctx, uint64_t arg)
 			engine_after(tcp_engine(direction),
 				     connection->directions[1 - direction->index].path.latency_ps,
 				     window_opened, direction, 0);
+		__builtin_prefetch(write->message.ctx); /* read when the work is done */
 		cpu_serve(to->core, work_s, "receive", delivered, write, 0);
 		return;
 	}
@@ -332,7 +332,7 @@ void tcp_pass_on(struct tcp_write *write)
 	if (direction->connection->params->nagle)
 		tcp_nagle_arrived(direction, write->size_B);
 	if (!connection_arrived(&direction->connection->connection, 1 - direction->index,
-				&write->arrival, receive, write))
+				&write->arrival, write))
 		direction->closed_B += closes_B(write);
 }
 
@@ -372,4 +372,5 @@ const struct transport_kind transport_tcp = {
 	.new = tcp_new,
 	.open = tcp_open,
 	.send = tcp_send,
+	.receive = receive,
 };

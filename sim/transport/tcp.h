@@ -37,17 +37,19 @@ struct tcp_write {
 	struct tcp_direction *direction;
 	struct message message;
 	struct message_arrival arrival;
-	bool last;        /* the write is the last one of its message */
-	double size_B;    /* >= 1 */
-	double end_B;     /* position of its last byte in the direction's stream */
-	double drained_B; /* bytes that have left */
+	double size_B; /* >= 1 */
 	double packets;
 	double receive_s; /* CPU time of the receiver */
+	int64_t sent_ps;  /* time at which the program sent the message */
+	bool last;        /* the write is the last one of its message */
 	bool bulk;        /* the write was larger than the window when it started */
 	bool accepted;
-	int64_t sent_ps; /* time at which the program sent the message */
-	int64_t started_ps, left_ps, arrived_ps;
-	bool arrived;        /* the write is at the receiver's TCP, except for lost packets */
+	double end_B;     /* position of its last byte in the direction's stream */
+	double drained_B; /* bytes that have left */
+	int64_t started_ps, left_ps;
+	/* The rest is valid on a path with losses only. */
+	bool arrived; /* the write is at the receiver's TCP, except for lost packets */
+	int64_t arrived_ps;
 	uint64_t lost;       /* lost packets that are not repaired yet */
 	uint64_t after_lost; /* packets of the write that arrived after its first lost packet */
 	uint64_t repaired;   /* lost packets that are being sent again */

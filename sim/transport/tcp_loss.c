@@ -223,6 +223,8 @@ void tcp_left(struct tcp_write *write)
 	if (direction->given_up)
 		return;
 	uint64_t count = (uint64_t)drawn, first;
+	write->arrived = false;
+	write->after_lost = write->repaired = 0;
 	write->lost = loss_take(&direction->loss, count, &first);
 	if (write->lost > 0)
 		write->after_lost = count - first - write->lost;

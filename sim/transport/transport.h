@@ -103,14 +103,15 @@ struct transport_kind {
 	void (*open)(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
 	/* Sends from end `from`, after the message was counted. The message struct is copied. */
 	void (*send)(struct connection *connection, int from, const struct message *message);
+	/* Receives a message that has arrived. waited is 0 if the reader slept until then. */
+	void (*receive)(void *message, uint64_t waited);
 };
 
 /* A message that has arrived at an end and waits for the thread that reads it. Transports keep it
  * in their own message. */
 struct message_arrival {
 	struct message_arrival *next;
-	event_fn *receive; /* arg is 1 if the message has waited, and 0 if the reader slept */
-	void *ctx;
+	void *ctx; /* the transport's message */
 };
 
 struct connection *connection_new(const struct transport_kind *kind,
@@ -141,15 +142,16 @@ struct connection {
 /* A transport calls this when a message has arrived at end `end`. Returns true if the message is
  * received now, and false if it waits for its reader. */
 static inline bool connection_arrived(struct connection *connection, int end,
-				      struct message_arrival *arrival, event_fn *receive, void *ctx)
+				      struct message_arrival *arrival, void *message)
 {
 	struct message_reader *reader = &connection->readers[end];
 	if (!reader->on_demand || reader->waiting) {
 		reader->waiting = false;
-		receive(ctx, 0);
+		connection->kind->receive(message, 0);
 		return true;
 	}
-	*arrival = (struct message_arrival){NULL, receive, ctx};
+	arrival->next = NULL;
+	arrival->ctx = message;
 	QUEUE_PUSH(reader, arrival, next);
 	return false;
 }

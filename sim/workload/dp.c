@@ -112,7 +112,7 @@ static struct step_record record(struct dp *job)
 	for (size_t i = 0; i < job->spec.host.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
 		check_parts(rank, now_ps - job->recorded_ps);
-		double rank_busy_s = gpu_context_busy_s(rank->spec->context);
+		double rank_busy_s = s_from_ps(gpu_context_busy_ps(rank->spec->context));
 		uint32_t copies = job->spec.host.copies ? job->spec.host.copies[i] : 1;
 		for (int k = 0; k < PART_COUNT; k++)
 			rank_time_add(&sums[k], rank->spent_ps[k], copies);
@@ -232,7 +232,7 @@ static void start(void *ctx, uint64_t arg)
 	for (size_t i = 0; i < job->spec.host.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
 		rank->part_since_ps = rank->counted_ps = job->recorded_ps;
-		rank->busy_before_s = gpu_context_busy_s(rank->spec->context);
+		rank->busy_before_s = s_from_ps(gpu_context_busy_ps(rank->spec->context));
 		if (job->spec.across_machines &&
 		    (i == 0 || rank->spec->guest != rank[-1].spec->guest))
 			guest_cores_take(rank->spec->guest,

@@ -18,16 +18,18 @@ static struct step_record *record_of(struct player *player)
 static struct device_times device_times(const struct player *player)
 {
 	struct device_times times = {0};
-	double count = (double)player->timed_count;
 	for (size_t i = 0; i < player->timed_count; i++) {
 		struct cuda_process *process = player->spec.processes[i];
-		double busy_s = gpu_context_busy_s(cuda_process_context(process));
-		double exposed_s = cuda_process_exposed_s(process);
-		/* Both are read at each call, so a division by one would cost time. */
-		times.busy_s += player->timed_count > 1 ? busy_s / count : busy_s;
-		times.exposed_s += player->timed_count > 1 ? exposed_s / count : exposed_s;
+		times.busy_ps += gpu_context_busy_ps(cuda_process_context(process));
+		times.exposed_ps += cuda_process_exposed_ps(process);
 	}
 	return times;
+}
+
+/* Returns a mean of the GPUs from their sum. */
+static double mean_s(const struct player *player, int64_t sum_ps)
+{
+	return player->timed_count > 0 ? s_from_ps(sum_ps) / (double)player->timed_count : 0;
 }
 
 static int64_t devices_work_ps(const struct player *player)
@@ -45,9 +47,9 @@ static void note_idle(struct player_thread *thread, enum thread_time kind, int64
 	if (thread->index != 0 || player->timed_count == 0 || spent_ps == 0)
 		return;
 	struct device_times now = device_times(player);
-	double idle_s = s_from_ps(spent_ps) - (now.busy_s - player->noted.busy_s) -
-			(now.exposed_s - player->noted.exposed_s);
-	record_of(player)->gpu_idle_s[kind] += idle_s > 0 ? idle_s : 0;
+	player->idle_ps[kind] += spent_ps * (int64_t)player->timed_count -
+				 (now.busy_ps - player->noted.busy_ps) -
+				 (now.exposed_ps - player->noted.exposed_ps);
 	player->noted = now;
 }
 
@@ -272,11 +274,14 @@ static void step_end(struct player *player)
 	/* the other threads have waited until the end of the step */
 	first->spent_ps[TIME_WAIT] += record->end_ps - first->since_ps;
 	note_idle(first, TIME_WAIT, record->end_ps - first->since_ps);
-	for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
+	for (int kind = 0; kind < TIME_KIND_COUNT; kind++) {
 		record->thread_s[kind] = s_from_ps(first->spent_ps[kind]);
+		record->gpu_idle_s[kind] = mean_s(player, player->idle_ps[kind]);
+		player->idle_ps[kind] = 0;
+	}
 	struct device_times now = device_times(player);
-	record->gpu_busy_s = now.busy_s - player->before.busy_s;
-	record->exposed_s = now.exposed_s - player->before.exposed_s;
+	record->gpu_busy_s = mean_s(player, now.busy_ps - player->before.busy_ps);
+	record->exposed_s = mean_s(player, now.exposed_ps - player->before.exposed_ps);
 	record->work_ps = (double)(devices_work_ps(player) - player->work_before_ps);
 	check_step(player, first);
 	if (spec->program->role && spec->device_count == 1)

@@ -32,9 +32,9 @@ struct signal {
 	struct player_thread *waiting;
 };
 
-/* Mean times of the program's GPUs since the start. */
+/* Sums of the times of the program's GPUs since the start. */
 struct device_times {
-	double busy_s, exposed_s;
+	int64_t busy_ps, exposed_ps;
 };
 
 /* An event that the poller queries. */
@@ -75,6 +75,7 @@ struct player {
 	int64_t work_before_ps;
 	int64_t gpu_before_ps[GPU_TIME_COUNT]; /* as struct step_record's gpu_ps */
 	struct device_times noted;             /* times when note_idle was last called */
+	int64_t idle_ps[TIME_KIND_COUNT];      /* of this step's gpu_idle_s, for all GPUs */
 	bool stopped;
 	struct poller poller;
 };

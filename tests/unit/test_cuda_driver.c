@@ -377,7 +377,7 @@ static void ranks_that_begin_at_time_zero_are_not_late(void)
 
 static void exposed_by_now(void *ctx, uint64_t us)
 {
-	CHECK_NEAR(cuda_process_exposed_s(process), (double)us * US, 1e-9);
+	CHECK_US(cuda_process_exposed_ps(process), (double)us);
 }
 
 /* Collectives of two streams, from 0 to 100 and from 50 to 150, are exposed together for 150. */

@@ -311,6 +311,7 @@ static void seconds_are_rounded_to_picoseconds(void)
 	CHECK(ps_from_s(1.5e-12) == 2);
 	CHECK(ps_from_s(-1.5e-12) == -2);
 	CHECK(ps_from_s(0.4e-12) == 0);
+	CHECK(ps_from_s(5000.000000000001) == 5000000000000001);
 	CHECK(ps_from_s(1e30) == (int64_t)1 << 62);
 	CHECK(ps_from_s(-INFINITY) == -((int64_t)1 << 62));
 	CHECK(s_from_ps(2500000000000) == 2.5);

@@ -513,7 +513,7 @@ static void plant_time(void *ctx, uint64_t arg)
 
 static void plant_idle(void *ctx, uint64_t arg)
 {
-	planted->records.items[0].gpu_idle_s[TIME_THINK] += (double)arg * US;
+	planted->idle_ps[TIME_THINK] += (int64_t)arg * 1000000;
 }
 
 /* Thread 0 thinks for 20 us; the plants add a picosecond, or a microsecond of idle GPU. */
