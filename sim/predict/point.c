@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
 #include "sim/predict/baselines.h"
+#include "sim/predict/goodput.h"
 #include "sim/predict/predict.h"
 
 #define ANSWER_NONE(field) .field = NAN,
@@ -356,5 +357,7 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 	point.gpu_utilization = utilization(scenario, &point);
 	if (scenario->phases)
 		elapsed_add(arena, scenario, seed, &point);
+	if (scenario->run)
+		goodput_add(arena, scenario, seed, &point);
 	return point;
 }

@@ -463,6 +463,24 @@ static void unfitted_kernels(FILE *out, const struct prediction *prediction)
 			       : " and data sheets; no measurement set their constants");
 }
 
+/* Prints the goodput of a long run, its failures and its checkpoints. */
+static void long_run(FILE *out, struct arena *scratch, const struct prediction *p)
+{
+	fprintf(out, "goodput: %s of this time are steps that count; %s GPU-hours with %g spare "
+		"machines\nfailures: %s; lost by those of",
+		fixed_text(scratch, p->goodput_ratio, 1, 100, " %"),
+		fixed_text(scratch, p->gpu_hours, 0, 1, ""), p->spares_count,
+		fixed_text(scratch, p->failures_count, 1, 1, ""));
+	for (size_t i = 0; i < p->cause_count; i++)
+		fprintf(out, "%s %s %s", i ? "," : "", p->causes[i].name,
+			duration_text(scratch, estimate_exact(p->causes[i].seconds)));
+	fputs("\ncheckpoints:", out);
+	for (size_t i = 0; i < p->checkpoint_count; i++)
+		fprintf(out, "%s %s %s", !i ? "" : i == 4 ? "\n            " : ",", p->checkpoint[i].name,
+			duration_text(scratch, estimate_exact(p->checkpoint[i].seconds)));
+	fputc('\n', out);
+}
+
 /* Prints the lines that only training jobs have. */
 static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
@@ -476,11 +494,15 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 	if (prediction->choice)
 		fprintf(out, "library's choice for all gradients at once: %s\n",
 			prediction->choice);
+	bool run = prediction->checkpoint_count > 0;
 	if (isfinite(prediction->training_s.value) && prediction->training_s.value > 0)
-		fprintf(out, "training time: %s\n", duration_text(scratch, prediction->training_s));
-	else if (prediction->elapsed_s.value > 0)
+		fprintf(out, "training time%s: %s\n", run ? " without a failure" : "",
+			duration_text(scratch, prediction->training_s));
+	if (prediction->elapsed_s.value > 0 && (run || isnan(prediction->training_s.value)))
 		fprintf(out, "time from launch to end: %s\n",
 			duration_text(scratch, prediction->elapsed_s));
+	if (run)
+		long_run(out, scratch, prediction);
 }
 
 /* Prints the quantities of training on sequences. */

@@ -372,8 +372,8 @@ static bool read_input(struct reader *c, const struct job_request *job, struct j
 	return true;
 }
 
-static const struct storage_params *storage_of(struct reader *c, struct origin origin,
-					       const char *name, const char *prefix)
+const struct storage_params *case_storage(struct reader *c, struct origin origin, const char *name,
+					  const char *prefix)
 {
 	const struct cfg_node *file;
 	const struct cfg_node *node =
@@ -392,7 +392,7 @@ static void read_storage(struct reader *c, const struct job_request *job, struct
 	const char *source = entry->input->source;
 	if (strcmp(source, "gpu") != 0 && strcmp(source, "host") != 0)
 		entry->storage =
-			storage_of(c, own ? job->origin : case_origin_of(c, "input.source"), source,
+			case_storage(c, own ? job->origin : case_origin_of(c, "input.source"), source,
 				   prefix(c, "storage", job, own));
 }
 
@@ -500,7 +500,7 @@ checkpoint_storage(struct reader *c, const struct job_entry *jobs, const char *n
 	for (size_t i = 0; i < c->job_count; i++)
 		if (jobs[i].storage && strcmp(jobs[i].input->source, name) == 0)
 			return jobs[i].storage;
-	return storage_of(c, case_origin_of(c, "phases.checkpoint_storage"), name,
+	return case_storage(c, case_origin_of(c, "phases.checkpoint_storage"), name,
 			  "checkpoint_storage");
 }
 
