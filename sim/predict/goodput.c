@@ -2,14 +2,13 @@
 #include "sim/predict/goodput.h"
 #include "sim/scenario/checkpoint.h"
 
-/* Means are over at most RUNS_MOST runs, and fewer if all of them would have more than
- * FAILURES_MOST failures. LONGEST: a run that takes more than this times its steps makes no
- * progress. */
+/* At most RUNS_MOST runs give a mean, and fewer if all of them would have more than FAILURES_MOST
+ * failures. LONGEST: a run that takes more than this times its steps makes no progress. */
 enum { RUNS_MOST = 200, RUNS_LEAST = 8, FAILURES_MOST = 30000, LONGEST = 20 };
 
-/* Returns the rate of `count` things with that mean time between failures. A draw multiplies it by
- * a value of the distribution of the true rate after `seen` failures in a known time, which is a
- * gamma distribution of shape seen + 1/2 (Jeffreys' prior), divided by seen. */
+/* Returns the rate of `count` things with that mean time between failures. A draw
+ * multiplies it by a value of the distribution that the true rate has after `seen` failures. That
+ * is a gamma distribution of shape seen + 1/2 (Jeffreys' prior), divided by seen. */
 static double rate_Hz(const struct scenario *scenario, struct rng *rng, double count, double mtbf_s,
 		      double seen)
 {
@@ -28,7 +27,7 @@ static struct longrun describe(const struct scenario *scenario, uint64_t seed, d
 	struct longrun run = {
 		.work_s = scenario_job_steps(scenario, entry) * step_s,
 		.interval_s = step_s * fmax(1, round(params->checkpoint_interval_s / step_s)),
-		.pause_s = times->copy_s,
+		.pause_s = params->checkpoint_plan_s + times->copy_s,
 		.launch_s = params->schedule_s + params->start_s +
 			    params->connect_s * (double)entry->rank_count,
 		.detect_s = params->detect_s,
@@ -41,8 +40,8 @@ static struct longrun describe(const struct scenario *scenario, uint64_t seed, d
 	run.restart_s = run.launch_s + times->read_s;
 	run.rates_Hz[FAILURE_GPU] = rate_Hz(scenario, &rng, (double)entry->rank_count,
 					    params->gpu_mtbf_s, params->gpu_failures_count);
-	run.rates_Hz[FAILURE_HOST] = rate_Hz(scenario, &rng, machines, params->host_mtbf_s,
-					     params->host_failures_count);
+	run.rates_Hz[FAILURE_HOST] =
+		rate_Hz(scenario, &rng, machines, params->host_mtbf_s, params->host_failures_count);
 	run.rates_Hz[FAILURE_LINK] = rate_Hz(scenario, &rng, checkpoint_links_count(scenario),
 					     params->link_mtbf_s, params->link_failures_count);
 	run.rates_Hz[FAILURE_SOFTWARE] = rate_Hz(scenario, &rng, machines, params->software_mtbf_s,

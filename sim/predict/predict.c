@@ -151,9 +151,8 @@ static void summarize_run(struct arena *arena, const struct scenario *scenario,
 	p->failures_count = INTERVAL(draws, point->failures_count, -1, failures_count);
 	p->spares_count = (double)checkpoint_spares(scenario);
 	double machines = (double)checkpoint_machines(scenario);
-	p->gpu_hours = estimate_scaled(p->elapsed_s, (double)p->gpu_count *
-							     (1 + p->spares_count / machines) /
-							     hour_s);
+	p->gpu_hours = estimate_scaled(
+		p->elapsed_s, (double)p->gpu_count * (1 + p->spares_count / machines) / hour_s);
 	p->causes = parts;
 	p->cause_count = FAILURE_CAUSE_COUNT;
 	memcpy(parts, point->causes, sizeof point->causes);

@@ -48,9 +48,9 @@ struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
-	double elapsed_s;               /* time from launch to end of the job; NaN: not asked for */
+	double elapsed_s; /* time from launch to end of the job; NaN: not asked for */
 	double goodput_ratio, failures_count; /* of a long run; NaN: there is none */
-	struct serving_answers serving; /* of a replica's service; NaN for other jobs */
+	struct serving_answers serving;       /* of a replica's service; NaN for other jobs */
 };
 /* A point of a job that has failed. */
 struct job_point job_point_failed(const char *reason);

@@ -56,9 +56,8 @@ static const char *estimate_text(struct arena *arena, enum quantity quantity,
 	return estimate_text_like(arena, quantity, estimate, NAN);
 }
 
-/* Formats the estimate times scale with this number of decimals and the unit: "87.1 %". */
-static const char *fixed_text(struct arena *arena, struct estimate estimate, int decimals,
-			      double scale, const char *unit)
+const char *fixed_text(struct arena *arena, struct estimate estimate, int decimals, double scale,
+		       const char *unit)
 {
 	if (!isfinite(estimate.value))
 		return "-";
@@ -69,7 +68,7 @@ static const char *fixed_text(struct arena *arena, struct estimate estimate, int
 			    decimals, estimate.high * scale);
 }
 
-static const char *duration_text(struct arena *arena, struct estimate time_s)
+const char *duration_text(struct arena *arena, struct estimate time_s)
 {
 	double hours = time_s.value / 3600;
 	if (hours >= 48)
@@ -463,24 +462,6 @@ static void unfitted_kernels(FILE *out, const struct prediction *prediction)
 			       : " and data sheets; no measurement set their constants");
 }
 
-/* Prints the goodput of a long run, its failures and its checkpoints. */
-static void long_run(FILE *out, struct arena *scratch, const struct prediction *p)
-{
-	fprintf(out, "goodput: %s of this time are steps that count; %s GPU-hours with %g spare "
-		"machines\nfailures: %s; lost by those of",
-		fixed_text(scratch, p->goodput_ratio, 1, 100, " %"),
-		fixed_text(scratch, p->gpu_hours, 0, 1, ""), p->spares_count,
-		fixed_text(scratch, p->failures_count, 1, 1, ""));
-	for (size_t i = 0; i < p->cause_count; i++)
-		fprintf(out, "%s %s %s", i ? "," : "", p->causes[i].name,
-			duration_text(scratch, estimate_exact(p->causes[i].seconds)));
-	fputs("\ncheckpoints:", out);
-	for (size_t i = 0; i < p->checkpoint_count; i++)
-		fprintf(out, "%s %s %s", !i ? "" : i == 4 ? "\n            " : ",", p->checkpoint[i].name,
-			duration_text(scratch, estimate_exact(p->checkpoint[i].seconds)));
-	fputc('\n', out);
-}
-
 /* Prints the lines that only training jobs have. */
 static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
@@ -502,7 +483,7 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 		fprintf(out, "time from launch to end: %s\n",
 			duration_text(scratch, prediction->elapsed_s));
 	if (run)
-		long_run(out, scratch, prediction);
+		prediction_long_run(out, scratch, prediction);
 }
 
 /* Prints the quantities of training on sequences. */

@@ -165,7 +165,7 @@ struct prediction {
 	struct estimate goodput_ratio; /* time of steps that count, divided by elapsed_s */
 	struct estimate failures_count, gpu_hours; /* gpu_hours: of all machines, with the spares */
 	double spares_count;                       /* spare machines */
-	const struct breakdown_part *causes; /* time that the failures of each cause took */
+	const struct breakdown_part *causes;       /* time that the failures of each cause took */
 	size_t cause_count;
 	const struct breakdown_part *checkpoint; /* times and intervals of checkpoints */
 	size_t checkpoint_count;

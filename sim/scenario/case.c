@@ -537,8 +537,8 @@ static const struct scenario *read_all(struct reader *c)
 		return NULL;
 	if (c->file)
 		cfg_only(diag, c->file,
-			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "run",
-				  "serve", "kernel"));
+			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "run", "serve",
+				  "kernel"));
 	if (c->request->left_out.text)
 		cfg_leave_out(c->resolution, c->request->left_out.text,
 			      c->request->left_out.origin);

@@ -392,8 +392,8 @@ static void read_storage(struct reader *c, const struct job_request *job, struct
 	const char *source = entry->input->source;
 	if (strcmp(source, "gpu") != 0 && strcmp(source, "host") != 0)
 		entry->storage =
-			case_storage(c, own ? job->origin : case_origin_of(c, "input.source"), source,
-				   prefix(c, "storage", job, own));
+			case_storage(c, own ? job->origin : case_origin_of(c, "input.source"),
+				     source, prefix(c, "storage", job, own));
 }
 
 void case_read_model(struct reader *c, size_t index, struct job_entry *entry)
@@ -501,7 +501,7 @@ checkpoint_storage(struct reader *c, const struct job_entry *jobs, const char *n
 		if (jobs[i].storage && strcmp(jobs[i].input->source, name) == 0)
 			return jobs[i].storage;
 	return case_storage(c, case_origin_of(c, "phases.checkpoint_storage"), name,
-			  "checkpoint_storage");
+			    "checkpoint_storage");
 }
 
 /* Reads the phases of jobs around their steps, if the case asks for the time from launch to end. */

@@ -86,8 +86,7 @@ static bool settings_fit(struct reader *c, size_t programs)
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->resolution, others[i]);
 		refuse(c, others[i],
-		       param && param->origin.file &&
-			       !(i <= STEPS && case_has_plan(c)) &&
+		       param && param->origin.file && !(i <= STEPS && case_has_plan(c)) &&
 			       !(i == SYMMETRY && params->calls[0]),
 		       no_use_words(c));
 	}
@@ -328,7 +327,8 @@ bool case_has_run(const struct reader *c)
 static void read_run(struct reader *c, struct job_entry *entry)
 {
 	struct longrun_params *run = ARENA_NEW(c->arena, struct longrun_params);
-	if (!case_has_run(c) || !reader_params(c, cfg_child(c->file, "run"), "run", "run", &longrun_table, run))
+	if (!case_has_run(c) ||
+	    !reader_params(c, cfg_child(c->file, "run"), "run", "run", &longrun_table, run))
 		return;
 	c->scenario->run = run;
 	entry->checkpoint = case_storage(c, case_origin_of(c, "run.checkpoint_storage"),

@@ -282,7 +282,8 @@ struct scenario {
 		steps_count; /* steps to leave out, and the most steps to measure */
 	/* Phases of its jobs around their steps; NULL: the case does not ask for elapsed time. */
 	const struct phases_params *phases;
-	const struct longrun_params *run; /* of a plan; NULL: the case does not say how long it is */
+	const struct longrun_params
+		*run;        /* of a plan; NULL: the case does not say how long it is */
 	bool drawn;          /* uncertain parameters have drawn values */
 	bool launch;         /* the run begins with the launch of the jobs (sim/workload/life.h) */
 	uint64_t events_max; /* maximum events of a run: jobs that have not ended by then have

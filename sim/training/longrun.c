@@ -62,9 +62,10 @@ static const struct param_row longrun_rows[] = {
 	COST_ASSUMED(struct longrun_params, repair_s, QUANTITY_TIME, 0, 1e8, "12 h",
 		     "time from a failure of hardware until its machine is a spare again",
 		     "assumption: most are resets and tests within a day, few wait for parts"),
-	PARAM_NUMBER(struct longrun_params, checkpoint_interval_s, QUANTITY_TIME, 0, 1e9, "30 min",
-		     "time of steps from one checkpoint to the next, rounded to whole steps",
-		     "assumption: near the optimum of thousands of GPUs; the result names the best"),
+	PARAM_NUMBER(
+		struct longrun_params, checkpoint_interval_s, QUANTITY_TIME, 0, 1e9, "30 min",
+		"time of steps from one checkpoint to the next, rounded to whole steps",
+		"assumption: near the optimum of thousands of GPUs; the result names the best"),
 	PARAM_BOOL(struct longrun_params, checkpoint_asynchronous, "true",
 		   "whether steps continue while a checkpoint in host memory is written",
 		   "Megatron-LM, --async-save; torch.distributed.checkpoint.async_save"),
@@ -72,13 +73,18 @@ static const struct param_row longrun_rows[] = {
 		   "whether all ranks of a data group write an equal part of the checkpoint; false "
 		   "means that its first rank writes all, and each rank reads all of its state",
 		   "Megatron-LM, fully parallel save"),
+	COST_ASSUMED(struct longrun_params, checkpoint_plan_s, QUANTITY_TIME, 0, 1e6, "1 s",
+		     "time for which steps stop while ranks agree on who writes what and start the "
+		     "writers, before the copy to host memory",
+		     "assumption: gathering descriptions of all tensors, and starting processes"),
 	PARAM_TEXT(struct longrun_params, checkpoint_storage, "parallel-fs",
 		   "storage of checkpoints: a file of models/storages/",
 		   "assumption: all machines share a parallel file system"),
-	COST_ASSUMED(struct longrun_params, checkpoint_work_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-5,
-		     "1 ns/B",
-		     "work of serialising a byte of a checkpoint, one core at 2.4 GHz for each rank",
-		     "assumption: a copy, a CRC and a buffered write"),
+	COST_ASSUMED(
+		struct longrun_params, checkpoint_work_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-5,
+		"1 ns/B",
+		"work of serialising a byte of a checkpoint, one core at 2.4 GHz for each rank",
+		"assumption: a copy, a CRC and a buffered write"),
 };
 const struct param_table longrun_table = PARAM_TABLE("run", struct longrun_params, longrun_rows);
 
@@ -96,12 +102,9 @@ const char *failure_cause_name(enum failure_cause cause)
 const char *longrun_part_name(enum longrun_part part)
 {
 	static const char *const names[] = {
-		[LONGRUN_LAUNCH] = "launch",
-		[LONGRUN_STEPS] = "steps",
-		[LONGRUN_CHECKPOINTS] = "checkpoints",
-		[LONGRUN_LOST] = "lost work",
-		[LONGRUN_DETECTION] = "detection",
-		[LONGRUN_REPAIR] = "wait for repair",
+		[LONGRUN_LAUNCH] = "launch",           [LONGRUN_STEPS] = "steps",
+		[LONGRUN_CHECKPOINTS] = "checkpoints", [LONGRUN_LOST] = "lost work",
+		[LONGRUN_DETECTION] = "detection",     [LONGRUN_REPAIR] = "wait for repair",
 		[LONGRUN_RESTART] = "restart",
 	};
 	return names[part];
@@ -112,9 +115,9 @@ const char *longrun_part_name(enum longrun_part part)
 struct play {
 	const struct longrun *run;
 	struct longrun_outcome out;
-	struct rng times, marks; /* of failures; what each of them is */
-	double now_s, failure_s; /* failure_s: of the next failure */
-	double done_s, saved_s;  /* work that is done, and that a complete checkpoint holds */
+	struct rng times, marks;      /* of failures; what each of them is */
+	double now_s, failure_s;      /* failure_s: of the next failure */
+	double done_s, saved_s;       /* work that is done, and that a complete checkpoint holds */
 	double written_s, complete_s; /* the newest checkpoint: its work, and when it is complete */
 	double *ready_s;              /* by spare: when it is repaired; a ring from `oldest` on */
 	size_t oldest;
@@ -153,7 +156,7 @@ static void pass(struct play *p, enum longrun_part part, double duration_s)
 	p->out.parts_s[part] += duration_s;
 }
 
-/* Lets time pass until the duration is over, or a failure comes first. Returns false then. */
+/* Lets the duration pass. Returns false if a failure comes before its end. */
 static bool spend(struct play *p, enum longrun_part part, double duration_s)
 {
 	bool whole = p->now_s + duration_s <= p->failure_s;
@@ -247,7 +250,8 @@ static void skip(struct play *p)
 	p->saved_s = p->done_s - (run->behind_s > 0 ? run->interval_s : 0);
 }
 
-struct longrun_outcome longrun_play(struct arena *arena, const struct longrun *run, uint64_t seed)
+/* Plays the run with random failures of this seed. */
+static struct longrun_outcome play(struct arena *arena, const struct longrun *run, uint64_t seed)
 {
 	FW_ASSERT(run->work_s > 0 && run->interval_s > 0);
 	struct play p = {.run = run,
@@ -272,7 +276,7 @@ struct longrun_outcome longrun_mean(const struct longrun *run, uint64_t seed, si
 	double n = (double)count;
 	for (size_t i = 0; i < count; i++) {
 		struct arena *scratch = arena_new();
-		struct longrun_outcome one = longrun_play(scratch, run, seed + i);
+		struct longrun_outcome one = play(scratch, run, seed + i);
 		arena_free(scratch);
 		mean.elapsed_s += one.elapsed_s / n;
 		mean.failures_count += one.failures_count / n;

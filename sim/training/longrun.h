@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A LONG RUN is a training job with its failures, checkpoints and restarts (docs/models/goodput.md).
+/* A LONG RUN is a training job with its failures, checkpoints and restarts
+ * (docs/models/goodput.md).
  *
  * Failures of GPUs, hosts, links and software are Poisson processes. A failure is detected, a spare
  * machine replaces a broken one, all processes start again and read the last complete checkpoint.
- * Then the job repeats its steps since that checkpoint. longrun_play simulates this event by event,
- * with the times of a step and of a checkpoint as inputs. It knows nothing about hosts and links:
- * sim/scenario/checkpoint.c simulates how a checkpoint is copied, written and read.
+ * Then the job repeats its steps since that checkpoint. longrun_mean simulates this event by event,
+ * with the times of a step and of a checkpoint as inputs. Another part,
+ * sim/scenario/checkpoint.c, simulates how a checkpoint is copied, written and read.
  */
 #pragma once
 
@@ -28,6 +29,7 @@ struct longrun_params {
 	double hang_ratio, detect_s, watchdog_s, schedule_s, start_s, connect_s, spare_ratio,
 		repair_s;
 	double checkpoint_interval_s;
+	double checkpoint_plan_s;
 	bool checkpoint_asynchronous, checkpoint_sharded;
 	const char *checkpoint_storage;
 	double checkpoint_work_spB;
@@ -60,13 +62,11 @@ const char *longrun_part_name(enum longrun_part part); /* "lost work" */
 
 struct longrun_outcome {
 	double elapsed_s, failures_count;
-	double parts_s[LONGRUN_PART_COUNT];    /* add up to elapsed_s */
+	double parts_s[LONGRUN_PART_COUNT];   /* add up to elapsed_s */
 	double causes_s[FAILURE_CAUSE_COUNT]; /* lost work, detection, repair and restart */
 };
 
-/* Plays the run with random failures of this seed. */
-struct longrun_outcome longrun_play(struct arena *arena, const struct longrun *run, uint64_t seed);
-/* Returns the means over seeds [seed, seed + count). */
+/* Plays the run with random failures of seeds [seed, seed + count), and returns the means. */
 struct longrun_outcome longrun_mean(const struct longrun *run, uint64_t seed, size_t count);
 
 /* Returns the mean time between failures of the job; INFINITY: it has none. */

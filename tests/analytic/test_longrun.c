@@ -54,7 +54,7 @@ static void one_checkpoint_is_written_at_a_time(void)
 	CHECK_NEAR(outcome.parts_s[LONGRUN_CHECKPOINTS], 98, 1e-12);
 }
 
-/* The mean of 1,000 runs lies within four standard errors of Daly's expected time, with intervals
+/* The mean of 1,000 runs lies within four standard errors of Daly's expected time. Intervals are
  * from a tenth of the mean time between failures to twice as long, and restarts that fail, too. */
 static void elapsed_time_agrees_with_daly_at_all_intervals(void)
 {
