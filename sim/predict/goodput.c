@@ -36,6 +36,7 @@ static struct longrun describe(const struct scenario *scenario, uint64_t seed, d
 		.repair_s = params->repair_s,
 		.spares_count = checkpoint_spares(scenario),
 	};
+	run.interval_s = fmin(run.interval_s, run.work_s);
 	*(params->checkpoint_asynchronous ? &run.behind_s : &run.pause_s) += times->write_s;
 	run.restart_s = run.launch_s + times->read_s;
 	run.rates_Hz[FAILURE_GPU] = rate_Hz(scenario, &rng, (double)entry->rank_count,
@@ -78,10 +79,10 @@ static void take(const struct longrun *run, const struct longrun_outcome *outcom
 	point->elapsed_s = point->jobs[0].elapsed_s = outcome->elapsed_s;
 	point->goodput_ratio = point->jobs[0].goodput_ratio = run->work_s / outcome->elapsed_s;
 	point->failures_count = point->jobs[0].failures_count = outcome->failures_count;
-	for (size_t i = 0; i < LONGRUN_PART_COUNT; i++)
+	for (enum longrun_part i = 0; i < LONGRUN_PART_COUNT; i++)
 		point->phases[point->phase_count++] =
 			(struct breakdown_part){longrun_part_name(i), outcome->parts_s[i]};
-	for (size_t i = 0; i < FAILURE_CAUSE_COUNT; i++)
+	for (enum failure_cause i = 0; i < FAILURE_CAUSE_COUNT; i++)
 		point->causes[i] =
 			(struct breakdown_part){failure_cause_name(i), outcome->causes_s[i]};
 }

@@ -323,12 +323,12 @@ double longrun_best_s(const struct longrun *run, double least_s, uint64_t seed, 
 {
 	/* Intervals are 2^(k/2) times Daly's. The values of neighbours are noisy, so the parabola
 	 * goes through values that are a factor of two apart. */
-	enum { POINTS = 13, APART = 2 };
+	enum { POINTS = 13, MIDDLE = 6, APART = 2 };
 	double at_s[POINTS], took_s[POINTS];
 	size_t best = APART;
 	for (size_t k = 0; k < POINTS; k++) {
 		struct longrun with = *run;
-		at_s[k] = longrun_daly_s(run) * pow(2, ((double)k - POINTS / 2) / 2);
+		at_s[k] = longrun_daly_s(run) * pow(2, ((double)k - MIDDLE) / 2);
 		with.interval_s = fmin(fmax(at_s[k], least_s), run->work_s);
 		took_s[k] = longrun_mean(&with, seed, count).elapsed_s;
 		if (k >= APART && k + APART < POINTS && took_s[k] < took_s[best])
