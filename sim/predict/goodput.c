@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/predict/goodput.h"
+/* Plays the whole run of a plan at a point. */
+#include "sim/predict/predict.h"
 #include "sim/scenario/checkpoint.h"
 
 /* At most RUNS_MOST runs give a mean, and fewer if all of them would have more than FAILURES_MOST
  * failures. LONGEST: a run that takes more than this times its steps makes no progress. */
-enum { RUNS_MOST = 200, RUNS_LEAST = 8, FAILURES_MOST = 30000, LONGEST = 20 };
+enum { RUNS_MOST = 200, RUNS_LEAST = 2, FAILURES_MOST = 30000, LONGEST = 20 };
 
 /* Returns the rate of `count` things with that mean time between failures. A draw
  * multiplies it by a value of the distribution that the true rate has after `seen` failures. That
@@ -54,16 +55,14 @@ static struct longrun describe(const struct scenario *scenario, uint64_t seed, d
 static const char *no_progress(struct arena *arena, const struct longrun *run)
 {
 	struct longrun with = *run;
-	double detect_s = run->hang_ratio * run->watchdog_s + (1 - run->hang_ratio) * run->detect_s;
-	with.restart_s += detect_s + (run->spares_count == 0 ? run->repair_s : 0);
 	with.pause_s += run->behind_s;
 	if (longrun_expected_s(&with) <= LONGEST * run->work_s)
 		return NULL;
 	return arena_printf(arena,
 			    "the run makes no progress: a failure comes every %.3g min, but steps "
 			    "up to a checkpoint take %.3g min and a restart %.3g min (write a "
-			    "shorter run.checkpoint_interval, or more run.spare)",
-			    longrun_mtbf_s(run) / 60, run->interval_s / 60, with.restart_s / 60);
+			    "shorter run.checkpoint_interval, or longer times between failures)",
+			    longrun_mtbf_s(run) / 60, run->interval_s / 60, run->restart_s / 60);
 }
 
 static void note(struct point *point, const char *name, double seconds)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
 #include "sim/predict/baselines.h"
-#include "sim/predict/goodput.h"
 #include "sim/predict/predict.h"
 
 #define ANSWER_NONE(field) .field = NAN,

@@ -78,6 +78,12 @@ struct point point_new(struct arena *arena, const struct scenario *scenario, con
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace);
 
+/* Sets elapsed_s and the other numbers of the long run of a plan (sim/training/longrun.h). The
+ * point has not failed. A draw plays one run with rates from the distributions of their observed
+ * failures; otherwise the numbers are means of many runs. */
+void goodput_add(struct arena *arena, const struct scenario *scenario, uint64_t seed,
+		 struct point *point);
+
 /* Returns the case with further settings. */
 struct case_request request_with(struct arena *arena, const struct case_request *request,
 				 const struct setting *settings, size_t count);

@@ -90,23 +90,15 @@ const struct param_table longrun_table = PARAM_TABLE("run", struct longrun_param
 
 const char *failure_cause_name(enum failure_cause cause)
 {
-	static const char *const names[] = {
-		[FAILURE_GPU] = "GPUs",
-		[FAILURE_HOST] = "hosts",
-		[FAILURE_LINK] = "links",
-		[FAILURE_SOFTWARE] = "software",
-	};
+	static const char *const names[] = {"GPUs", "hosts", "links", "software"};
 	return names[cause];
 }
 
 const char *longrun_part_name(enum longrun_part part)
 {
-	static const char *const names[] = {
-		[LONGRUN_LAUNCH] = "launch",           [LONGRUN_STEPS] = "steps",
-		[LONGRUN_CHECKPOINTS] = "checkpoints", [LONGRUN_LOST] = "lost work",
-		[LONGRUN_DETECTION] = "detection",     [LONGRUN_REPAIR] = "wait for repair",
-		[LONGRUN_RESTART] = "restart",
-	};
+	static const char *const names[] = {"launch",    "steps",     "checkpoints",
+					    "lost work", "detection", "wait for repair",
+					    "restart"};
 	return names[part];
 }
 

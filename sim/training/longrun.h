@@ -18,7 +18,7 @@ enum failure_cause {
 	FAILURE_HOST,
 	FAILURE_LINK,
 	FAILURE_SOFTWARE,
-	FAILURE_CAUSE_COUNT,
+	FAILURE_CAUSE_COUNT
 };
 const char *failure_cause_name(enum failure_cause cause); /* "GPUs" */
 
