@@ -227,6 +227,12 @@ class Prediction(Record):
     training: Estimate
     elapsed: Estimate
     phases: dict[str, float]
+    goodput_ratio: Estimate
+    failures: Estimate
+    gpu_hours: Estimate
+    spare_machines: float | None
+    lost_by_cause: dict[str, float]
+    checkpoint: dict[str, float]
     collectives: float | None
     communication: float | None
     tokens_per_s_gpu: Estimate

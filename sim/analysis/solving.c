@@ -171,7 +171,8 @@ static const char *lacking(const struct scenario *scenario, const struct solving
 		return NULL;
 	if (training)
 		return "case.epochs";
-	bool steps = scenario->params->job_steps_count > 0 || strcmp(path, "case.job_steps") == 0;
+	bool steps = scenario->params->job_steps_count > 0 || scenario->run ||
+		     strcmp(path, "case.job_steps") == 0;
 	return steps ? NULL : "case.job_steps";
 }
 

@@ -88,6 +88,11 @@ double num_student_quantile(double p, double freedom_count)
 	return freedom_count > 0 ? gsl_cdf_tdist_Pinv(p, freedom_count) : num_normal_quantile(p);
 }
 
+double num_gamma_quantile(double p, double shape)
+{
+	return gsl_cdf_gamma_Pinv(p, shape, 1);
+}
+
 double num_student(double x, double freedom_count)
 {
 	return freedom_count > 0 ? gsl_cdf_tdist_P(x, freedom_count) : num_normal(x);

@@ -30,6 +30,8 @@ uint64_t rng_below(struct rng *rng, uint64_t n);
  * distribution. freedom_count 0 selects the normal distribution. */
 double num_normal_quantile(double p);
 double num_student_quantile(double p, double freedom_count);
+/* Returns the quantile of the gamma distribution with scale 1. */
+double num_gamma_quantile(double p, double shape);
 /* Returns the cumulative probability of Student's t distribution at x. freedom_count 0 selects
  * the normal distribution. */
 double num_student(double x, double freedom_count);

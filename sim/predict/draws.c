@@ -520,6 +520,12 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	}
 	if (count == 0 || !isfinite(value))
 		return estimate;
+	/* the model error changes the times of a long run, but hardly its failures */
+	if (offset == offsetof(struct job_point, goodput_ratio) ||
+	    offset == offsetof(struct job_point, failures_count)) {
+		const struct mixture exact = {.values = values, .count = count};
+		return interval_of(value, values, &exact);
+	}
 	bool is_ratio = offset == offsetof(struct job_point, ratio);
 	const struct model_error added = draws->added_error;
 	bool relative = is_ratio || (share && added.ratio > 0);

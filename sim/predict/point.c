@@ -356,5 +356,7 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 	point.gpu_utilization = utilization(scenario, &point);
 	if (scenario->phases)
 		elapsed_add(arena, scenario, seed, &point);
+	if (scenario->run)
+		goodput_add(arena, scenario, seed, &point);
 	return point;
 }

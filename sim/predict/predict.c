@@ -7,6 +7,7 @@
 #include "sim/predict/effects.h"
 #include "sim/predict/remedies.h"
 #include "sim/predict/reproduce.h"
+#include "sim/scenario/checkpoint.h"
 #include "sim/transport/transport.h"
 
 #define INTERVAL(draws, value, client, field)                                                      \
@@ -134,6 +135,30 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 					? p->elapsed_s
 					: time_of(params->epochs_count * params->images_count,
 						  p->throughput);
+}
+
+/* Fills the fields of the long run of a plan. */
+static void summarize_run(struct arena *arena, const struct scenario *scenario,
+			  const struct point *point, const struct draws *draws,
+			  struct prediction *p)
+{
+	const double hour_s = 3600;
+	if (!scenario->run || point->failed)
+		return;
+	struct breakdown_part *parts =
+		ARENA_ARRAY(arena, FAILURE_CAUSE_COUNT + BREAKDOWN_MAX, struct breakdown_part);
+	p->goodput_ratio = INTERVAL(draws, point->goodput_ratio, -1, goodput_ratio);
+	p->failures_count = INTERVAL(draws, point->failures_count, -1, failures_count);
+	p->spares_count = (double)checkpoint_spares(scenario);
+	double machines = (double)checkpoint_machines(scenario);
+	p->gpu_hours = estimate_scaled(
+		p->elapsed_s, (double)p->gpu_count * (1 + p->spares_count / machines) / hour_s);
+	p->causes = parts;
+	p->cause_count = FAILURE_CAUSE_COUNT;
+	memcpy(parts, point->causes, sizeof point->causes);
+	p->checkpoint = parts + FAILURE_CAUSE_COUNT;
+	p->checkpoint_count = point->checkpoint_count;
+	memcpy(parts + FAILURE_CAUSE_COUNT, point->checkpoint, sizeof point->checkpoint);
 }
 
 #define SERVING(draws, member)                                                                     \
@@ -320,6 +345,9 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	summarize_jobs(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
 	summarize_job(arena, scenario, p);
+	p->goodput_ratio = p->failures_count = p->gpu_hours = ESTIMATE_NONE;
+	p->spares_count = NAN;
+	summarize_run(arena, scenario, point, draws, p);
 	if (scenario->style == JOBS_SERVING)
 		summarize_serving(arena, scenario, point, draws, p);
 	p->connect_s = point->outcome.jobs[0].connect_s;

@@ -38,15 +38,19 @@ struct predict_options {
 };
 
 /* The numbers that a job and a whole point have alike. */
-#define EACH_ANSWER(DO) DO(throughput) DO(step_s) DO(ratio) DO(gpu_utilization) DO(elapsed_s)
+#define EACH_ANSWER(DO)                                                                            \
+	DO(throughput)                                                                             \
+	DO(step_s)                                                                                 \
+	DO(ratio) DO(gpu_utilization) DO(elapsed_s) DO(goodput_ratio) DO(failures_count)
 
 /* The results of one job at a point. */
 struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
-	double elapsed_s;               /* time from launch to end of the job; NaN: not asked for */
-	struct serving_answers serving; /* of a replica's service; NaN for other jobs */
+	double elapsed_s; /* time from launch to end of the job; NaN: not asked for */
+	double goodput_ratio, failures_count; /* of a long run; NaN: there is none */
+	struct serving_answers serving;       /* of a replica's service; NaN for other jobs */
 };
 /* A point of a job that has failed. */
 struct job_point job_point_failed(const char *reason);
@@ -55,10 +59,14 @@ struct point {
 	bool failed; /* a job failed */
 	const char *reason, *broken;
 	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
+	double goodput_ratio, failures_count;
 	struct serving_answers serving; /* of all services */
 	/* parts of elapsed_s of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX];
 	size_t phase_count;
+	/* of a long run: the time that each cause of failures took, and times of checkpoints */
+	struct breakdown_part causes[FAILURE_CAUSE_COUNT], checkpoint[BREAKDOWN_MAX];
+	size_t checkpoint_count;
 	struct job_point *jobs;
 	size_t job_count;
 	struct world_outcome outcome;
@@ -69,6 +77,12 @@ struct point point_new(struct arena *arena, const struct scenario *scenario, con
 /* Runs the scenario and, if with_baseline, the baseline of each job. baselines may be NULL. */
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace);
+
+/* Sets elapsed_s and the other numbers of the long run of a plan (sim/training/longrun.h). The
+ * point has not failed. A draw plays one run with rates from the distributions of their observed
+ * failures; otherwise the numbers are means of many runs. */
+void goodput_add(struct arena *arena, const struct scenario *scenario, uint64_t seed,
+		 struct point *point);
 
 /* Returns the case with further settings. */
 struct case_request request_with(struct arena *arena, const struct case_request *request,

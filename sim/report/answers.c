@@ -106,9 +106,11 @@ static struct result_table *tabulate(struct arena *arena, const enum answer *ans
 	enum answer *shown = ARENA_ARRAY(arena, answer_count, enum answer);
 	for (size_t k = 0; k < lead; k++)
 		columns[k] = lines.lead[k];
-	bool training = false; /* it is the same time as elapsed */
+	bool training = false; /* it is the same time as elapsed, except in a long run */
+	bool is_long = is_shown(&lines, ANSWER_RUN_GOODPUT);
 	for (size_t k = 0; k < answer_count; k++)
-		if (is_shown(&lines, answers[k]) && !(training && answers[k] == ANSWER_ELAPSED)) {
+		if (is_shown(&lines, answers[k]) &&
+		    !(training && !is_long && answers[k] == ANSWER_ELAPSED)) {
 			training |= answers[k] == ANSWER_TRAINING;
 			const struct reported *row = answer_at(answers[k]);
 			shown[count - lead] = answers[k];
@@ -138,13 +140,18 @@ static struct result_table *tabulate(struct arena *arena, const enum answer *ans
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
-	static const enum answer columns[] = {
-		ANSWER_NAME,     ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
-		ANSWER_MFU,      ANSWER_BANDWIDTH,  ANSWER_TO_FIRST,   ANSWER_FASTER,
-		ANSWER_TO_LOCAL, ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,
-		ANSWER_TRAINING, ANSWER_ELAPSED,    ANSWER_EXPOSED,    ANSWER_BUBBLE,
-		ANSWER_INPUT,    ANSWER_CHOICE,     SERVING_ANSWERS,   ANSWER_UTILIZATION_VALUE,
-		ANSWER_VERDICT};
+	static const enum answer columns[] = {ANSWER_NAME,        ANSWER_GPUS,
+					      ANSWER_THROUGHPUT,  ANSWER_TOKENS_GPU,
+					      ANSWER_MFU,         ANSWER_BANDWIDTH,
+					      ANSWER_TO_FIRST,    ANSWER_FASTER,
+					      ANSWER_TO_LOCAL,    ANSWER_EFFICIENCY,
+					      ANSWER_STEP,        ANSWER_TIME,
+					      ANSWER_TRAINING,    ANSWER_ELAPSED,
+					      ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,
+					      ANSWER_EXPOSED,     ANSWER_BUBBLE,
+					      ANSWER_INPUT,       ANSWER_CHOICE,
+					      SERVING_ANSWERS,    ANSWER_UTILIZATION_VALUE,
+					      ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
 			(struct answer_lines){.predictions = predictions, .count = count});
 }
@@ -152,11 +159,12 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
 {
 	static const enum answer columns[] = {
-		ANSWER_GPUS,          ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH,     ANSWER_SPEEDUP,    ANSWER_FASTER,     ANSWER_EFFICIENCY,
-		ANSWER_STEP,          ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
-		ANSWER_STRAGGLER,     ANSWER_INPUT,      ANSWER_TRAINING,   ANSWER_ELAPSED,
-		ANSWER_CHOICE_OF_JOB, SERVING_ANSWERS,   ANSWER_BOTTLENECK, ANSWER_VERDICT};
+		ANSWER_GPUS,        ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,    ANSWER_MFU,
+		ANSWER_BANDWIDTH,   ANSWER_SPEEDUP,    ANSWER_FASTER,        ANSWER_EFFICIENCY,
+		ANSWER_STEP,        ANSWER_TIME,       ANSWER_EXPOSED,       ANSWER_BUBBLE,
+		ANSWER_STRAGGLER,   ANSWER_INPUT,      ANSWER_TRAINING,      ANSWER_ELAPSED,
+		ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,  ANSWER_CHOICE_OF_JOB, SERVING_ANSWERS,
+		ANSWER_BOTTLENECK,  ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "scaling",
 			arena_printf(arena, "Scaling of %s", scaling->name),
 			(struct answer_lines){.predictions = scaling->predictions,
@@ -213,11 +221,12 @@ static const char *axes_without_effect(struct arena *arena, const struct sweep *
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
 	static const enum answer columns[] = {
-		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
-		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
-		ANSWER_INPUT,     ANSWER_ELAPSED,    SERVING_ANSWERS,   ANSWER_UTILIZATION,
-		ANSWER_CHOICE,    ANSWER_BOTTLENECK, ANSWER_VERDICT};
+		DECISION,         ANSWER_THROUGHPUT,  ANSWER_TOKENS_GPU,  ANSWER_MFU,
+		ANSWER_BANDWIDTH, ANSWER_RATIO,       ANSWER_SPEEDUP,     ANSWER_EFFICIENCY,
+		ANSWER_STEP,      ANSWER_TIME,        ANSWER_EXPOSED,     ANSWER_BUBBLE,
+		ANSWER_INPUT,     ANSWER_ELAPSED,     ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,
+		SERVING_ANSWERS,  ANSWER_UTILIZATION, ANSWER_CHOICE,      ANSWER_BOTTLENECK,
+		ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =
@@ -243,12 +252,12 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)
 {
-	static const enum answer columns[] = {DECISION,        ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
-					      ANSWER_MFU,      ANSWER_BANDWIDTH,  ANSWER_RATIO,
-					      ANSWER_SPEEDUP,  ANSWER_EFFICIENCY, ANSWER_STEP,
-					      ANSWER_TIME,     ANSWER_EXPOSED,    ANSWER_BUBBLE,
-					      ANSWER_INPUT,    ANSWER_TRAINING,   ANSWER_ELAPSED,
-					      SERVING_ANSWERS, ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {
+		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
+		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_RUN_GOODPUT,
+		ANSWER_GPU_HOURS, SERVING_ANSWERS,   ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	const struct dataset *dataset = outcome->dataset;
 	size_t count = dataset->row_count, width = dataset->dimension_count;
 	struct result_column *lead = ARENA_ARRAY(arena, width, struct result_column);

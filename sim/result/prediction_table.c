@@ -56,9 +56,8 @@ static const char *estimate_text(struct arena *arena, enum quantity quantity,
 	return estimate_text_like(arena, quantity, estimate, NAN);
 }
 
-/* Formats the estimate times scale with this number of decimals and the unit: "87.1 %". */
-static const char *fixed_text(struct arena *arena, struct estimate estimate, int decimals,
-			      double scale, const char *unit)
+const char *fixed_text(struct arena *arena, struct estimate estimate, int decimals, double scale,
+		       const char *unit)
 {
 	if (!isfinite(estimate.value))
 		return "-";
@@ -69,7 +68,7 @@ static const char *fixed_text(struct arena *arena, struct estimate estimate, int
 			    decimals, estimate.high * scale);
 }
 
-static const char *duration_text(struct arena *arena, struct estimate time_s)
+const char *duration_text(struct arena *arena, struct estimate time_s)
 {
 	double hours = time_s.value / 3600;
 	if (hours >= 48)
@@ -482,11 +481,15 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 	if (prediction->choice)
 		fprintf(out, "library's choice for all gradients at once: %s\n",
 			prediction->choice);
+	bool run = prediction->checkpoint_count > 0;
 	if (isfinite(prediction->training_s.value) && prediction->training_s.value > 0)
-		fprintf(out, "training time: %s\n", duration_text(scratch, prediction->training_s));
-	else if (prediction->elapsed_s.value > 0)
+		fprintf(out, "training time%s: %s\n", run ? " without a failure" : "",
+			duration_text(scratch, prediction->training_s));
+	if (prediction->elapsed_s.value > 0 && (run || isnan(prediction->training_s.value)))
 		fprintf(out, "time from launch to end: %s\n",
 			duration_text(scratch, prediction->elapsed_s));
+	if (run)
+		prediction_long_run(out, scratch, prediction);
 }
 
 /* Prints the quantities of training on sequences. */

@@ -161,6 +161,14 @@ struct prediction {
 	struct estimate elapsed_s; /* time from launch to end of the job that ends last */
 	const struct breakdown_part *phases; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
+	/* The next fields are for the long run of a plan; otherwise NaN and 0. */
+	struct estimate goodput_ratio; /* time of steps that count, divided by elapsed_s */
+	struct estimate failures_count, gpu_hours; /* gpu_hours: of all machines, with the spares */
+	double spares_count;                       /* spare machines */
+	const struct breakdown_part *causes;       /* time that the failures of each cause took */
+	size_t cause_count;
+	const struct breakdown_part *checkpoint; /* times and intervals of checkpoints */
+	size_t checkpoint_count;
 	/* waits in a step, summed over everything that waits (docs/models/monotone.md) */
 	const struct breakdown_part *waits;
 	size_t wait_count;

@@ -11,6 +11,15 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
  * one, and closes it. */
 void jw_open_estimate(struct json_writer *json, const char *key, struct estimate estimate);
 
+/* Prints the goodput of a long run, its failures and its checkpoints. */
+void prediction_long_run(FILE *out, struct arena *scratch, const struct prediction *prediction);
+
+/* Formats the estimate times scale with this number of decimals and the unit: "87.1 %". */
+const char *fixed_text(struct arena *arena, struct estimate estimate, int decimals, double scale,
+		       const char *unit);
+/* Formats a time in days, hours or minutes if it is long. */
+const char *duration_text(struct arena *arena, struct estimate time_s);
+
 /* Returns a table with a row for each job or client. */
 struct table *prediction_jobs(struct arena *arena, const struct prediction *prediction);
 /* Returns the first `most` of the waiting calls. */

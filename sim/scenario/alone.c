@@ -75,6 +75,8 @@ double scenario_job_steps(const struct scenario *scenario, const struct job_entr
 	const struct case_params *params = scenario->params;
 	if (params->job_steps_count > 0)
 		return params->job_steps_count;
-	return ceil(params->epochs_count * params->images_count /
-		    (entry->batch_count * (double)entry->rank_count));
+	double samples = params->tokens_count > 0
+				 ? params->tokens_count / (double)entry->network->sequence
+				 : params->epochs_count * params->images_count;
+	return ceil(samples / (entry->batch_count * (double)entry->rank_count));
 }

@@ -537,7 +537,7 @@ static const struct scenario *read_all(struct reader *c)
 		return NULL;
 	if (c->file)
 		cfg_only(diag, c->file,
-			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "serve",
+			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "run", "serve",
 				  "kernel"));
 	if (c->request->left_out.text)
 		cfg_leave_out(c->resolution, c->request->left_out.text,
@@ -553,6 +553,7 @@ static const struct scenario *read_all(struct reader *c)
 	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
 	c->scenario->steps_count = c->params->steps_count;
 	c->scenario->watch = c->request->watch;
+	c->scenario->drawn = c->request->draw_count > 0;
 	c->scenario->events_max = events_most(c);
 	read_world(c);
 	check_tokens(c);

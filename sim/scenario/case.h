@@ -58,6 +58,8 @@ void case_read_clients(struct reader *c);
  * one of these places. */
 bool case_find_keys(const struct reader *c, const char *group, struct origin *origin);
 bool case_has_plan(const struct reader *c);
+/* Returns true if the case is a plan that says how long its run is. */
+bool case_has_run(const struct reader *c);
 /* Reads the parameters of the plan, and the groups that should not straddle machines. */
 void case_plan_want(struct reader *c);
 /* Returns true if the case is one job whose programs are played call by call on several GPUs
@@ -77,6 +79,10 @@ size_t case_place_server(struct reader *c, struct origin origin, const char *nam
 			 const struct gpu_entry *gpu);
 size_t case_place_program(struct reader *c, struct origin origin, const char *name, size_t server,
 			  size_t copy);
+/* Reads a file of models/storages/; its parameters begin with the prefix (case_job.c). Returns NULL
+ * after an error, which is reported at origin. */
+const struct storage_params *case_storage(struct reader *c, struct origin origin, const char *name,
+					  const char *prefix);
 /* Read the network, and the exchange and library, of a job (case_job.c). */
 void case_read_model(struct reader *c, size_t index, struct job_entry *entry);
 void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry);

@@ -372,8 +372,8 @@ static bool read_input(struct reader *c, const struct job_request *job, struct j
 	return true;
 }
 
-static const struct storage_params *storage_of(struct reader *c, struct origin origin,
-					       const char *name, const char *prefix)
+const struct storage_params *case_storage(struct reader *c, struct origin origin, const char *name,
+					  const char *prefix)
 {
 	const struct cfg_node *file;
 	const struct cfg_node *node =
@@ -392,8 +392,8 @@ static void read_storage(struct reader *c, const struct job_request *job, struct
 	const char *source = entry->input->source;
 	if (strcmp(source, "gpu") != 0 && strcmp(source, "host") != 0)
 		entry->storage =
-			storage_of(c, own ? job->origin : case_origin_of(c, "input.source"), source,
-				   prefix(c, "storage", job, own));
+			case_storage(c, own ? job->origin : case_origin_of(c, "input.source"),
+				     source, prefix(c, "storage", job, own));
 }
 
 void case_read_model(struct reader *c, size_t index, struct job_entry *entry)
@@ -500,8 +500,8 @@ checkpoint_storage(struct reader *c, const struct job_entry *jobs, const char *n
 	for (size_t i = 0; i < c->job_count; i++)
 		if (jobs[i].storage && strcmp(jobs[i].input->source, name) == 0)
 			return jobs[i].storage;
-	return storage_of(c, case_origin_of(c, "phases.checkpoint_storage"), name,
-			  "checkpoint_storage");
+	return case_storage(c, case_origin_of(c, "phases.checkpoint_storage"), name,
+			    "checkpoint_storage");
 }
 
 /* Reads the phases of jobs around their steps, if the case asks for the time from launch to end. */

@@ -78,16 +78,16 @@ static const char *no_use_words(const struct reader *c)
  * ranks. */
 static bool settings_fit(struct reader *c, size_t programs)
 {
-	enum { SYMMETRY = 0 };
-	static const char *const others[] = {"case.symmetry", "case.guest", "case.straggler",
-					     "case.collective_size", "case.job_steps"};
+	enum { SYMMETRY, STRAGGLER, STEPS }; /* a plan uses these */
+	static const char *const others[] = {"case.symmetry", "case.straggler", "case.job_steps",
+					     "case.guest", "case.collective_size"};
 	const struct case_params *params = c->params;
 	size_t before = diag_count(c->diag);
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->resolution, others[i]);
 		refuse(c, others[i],
-		       param && param->origin.file &&
-			       !(i == SYMMETRY && (case_has_plan(c) || params->calls[0])),
+		       param && param->origin.file && !(i <= STEPS && case_has_plan(c)) &&
+			       !(i == SYMMETRY && params->calls[0]),
 		       no_use_words(c));
 	}
 	refuse(c, "case.copies", params->copies_count != 1,
@@ -303,6 +303,38 @@ static bool fill_programs(struct reader *c, struct job_entry *entry)
 	return entry->recorded || fill_spread(c, entry);
 }
 
+/* Gives the first rank's GPU the part of its rate with which it computes as long as a straggler. */
+static void slow_straggler(struct reader *c, struct job_entry *entry)
+{
+	struct topology *t = &c->scenario->topology;
+	entry->straggler_ratio = c->params->straggler_ratio;
+	if (!entry->plan || !(entry->straggler_ratio > 1))
+		return;
+	struct gpu_entry *gpus = ARENA_ARRAY(c->arena, t->gpu_count, struct gpu_entry);
+	memcpy(gpus, t->gpus, t->gpu_count * sizeof *gpus);
+	struct gpu_entry *slow = &gpus[entry->gpus[0]];
+	slow->lost_ratio = 1 - (1 - slow->lost_ratio) / entry->straggler_ratio;
+	t->gpus = gpus;
+}
+
+bool case_has_run(const struct reader *c)
+{
+	return case_has_ranks(c) && case_has_plan(c) &&
+	       (c->params->tokens_count > 0 || c->params->job_steps_count > 0);
+}
+
+/* Reads how the whole run of a plan fails and continues, if the case says how long it is. */
+static void read_run(struct reader *c, struct job_entry *entry)
+{
+	struct longrun_params *run = ARENA_NEW(c->arena, struct longrun_params);
+	if (!case_has_run(c) ||
+	    !reader_params(c, cfg_child(c->file, "run"), "run", "run", &longrun_table, run))
+		return;
+	c->scenario->run = run;
+	entry->checkpoint = case_storage(c, case_origin_of(c, "run.checkpoint_storage"),
+					 run->checkpoint_storage, "checkpoint_storage");
+}
+
 void case_read_ranks(struct reader *c)
 {
 	struct job_entry *entry = ARENA_NEW(c->arena, struct job_entry);
@@ -329,5 +361,8 @@ void case_read_ranks(struct reader *c)
 		return;
 	entry->transport = c->transport;
 	entry->transport_params = c->transport_params;
-	fill_programs(c, entry);
+	if (!fill_programs(c, entry))
+		return;
+	slow_straggler(c, entry);
+	read_run(c, entry);
 }

@@ -81,6 +81,10 @@ void case_refuse_unused(struct reader *c)
 			   "kernel: a single kernel runs on one GPU (leave out the keys of the "
 			   "group kernel, or case.gpus, case.collective, case.calls and serve)");
 	}
+	if (!case_has_run(c) && case_find_keys(c, "run", &origin))
+		diag_error(c->diag, origin,
+			   "run: these keys describe the long run of a plan (write --plan, and "
+			   "case.tokens or case.job_steps, or leave them out)");
 	if ((sort & SORT_ONE_GPU) != 0 && case_find_keys(c, "plan", &origin))
 		diag_error(c->diag, origin,
 			   "plan: a plan splits a job over several GPUs (write case.gpus, or "

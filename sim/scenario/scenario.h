@@ -16,6 +16,7 @@
 #include "sim/workload/job.h"
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
+#include "sim/training/longrun.h"
 #include "sim/training/phases.h"
 #include "sim/training/plan.h"
 #include "sim/training/gradients.h"
@@ -284,6 +285,9 @@ struct scenario {
 		steps_count; /* steps to leave out, and the most steps to measure */
 	/* Phases of its jobs around their steps; NULL: the case does not ask for elapsed time. */
 	const struct phases_params *phases;
+	const struct longrun_params
+		*run;        /* of a plan; NULL: the case does not say how long it is */
+	bool drawn;          /* uncertain parameters have drawn values */
 	bool launch;         /* the run begins with the launch of the jobs (sim/workload/life.h) */
 	uint64_t events_max; /* maximum events of a run: jobs that have not ended by then have
 				failed */

@@ -5,7 +5,8 @@
 #define FIELD(name) .offset = offsetof(struct command, name)
 #define REPORTED                                                                                   \
 	"words:ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization "       \
-	"training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu "    \
+	"training_time elapsed goodput failures gpu_hours exposed bubble input_wait tokens "       \
+	"tokens_gpu tflops_gpu mfu hfu "                                                           \
 	"latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment"
 
 static const struct option options[] = {

@@ -156,6 +156,7 @@ static void columns_without_values_are_left_out(void)
 	const struct prediction *list[] = {&good, &bad};
 	good.training_s = bad.training_s = (struct estimate){NAN, NAN, NAN};
 	good.elapsed_s = bad.elapsed_s = good.training_s;
+	good.goodput_ratio = bad.goodput_ratio = good.training_s;
 	bad.ok = false;
 	bad.reason = "no route";
 	const struct result_table *table = comparison_table(arena, list, 2);
@@ -173,6 +174,11 @@ static void columns_without_values_are_left_out(void)
 	good.elapsed_s = good.training_s;
 	table = comparison_table(arena, list, 2);
 	CHECK(column_of(table, "training_s") && !column_of(table, "elapsed_s"));
+	/* except in a long run, which takes longer than its steps */
+	good.goodput_ratio = (struct estimate){0.9, 0.8, 0.95};
+	table = comparison_table(arena, list, 2);
+	CHECK(column_of(table, "training_s") && column_of(table, "elapsed_s"));
+	CHECK(cell_at(table, 0, "goodput_ratio")->number.low == 0.8);
 	good.training_s = (struct estimate){NAN, NAN, NAN};
 	table = comparison_table(arena, list, 2);
 	CHECK(!column_of(table, "training_s") && column_of(table, "elapsed_s"));

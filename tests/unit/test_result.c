@@ -86,12 +86,16 @@ static const char *json_of(struct arena *arena, const char *text)
 	"'network': 'gpt2', 'stack': 'pytorch-amp', 'precision': 'fp16', 'runtime': 'rcuda', "     \
 	"'exchange': null, 'library': null, 'transport': "
 #define NONE(unit) "{'value': null, 'low': null, 'high': null, 'unit': '" unit "'}, "
-#define MEMORY     "'memory': null, 'memory_lacking': null, "
+#define LONG_RUN                                                                                   \
+	"'goodput_ratio': " NONE("") "'failures': " NONE("") "'gpu_hours': " NONE(                 \
+		"GPU-hours") "'spare_machines': null, 'lost_by_cause': {}, 'checkpoint': {}, "
+#define MEMORY "'memory': null, 'memory_lacking': null, "
 /* Fields of predictions without a job, with the quantities of tokens and without them. */
 #define NO_JOB(quantities)                                                                         \
 	"'gpus': null, 'speedup': " NONE("") "'training': " NONE("s") "'elapsed': " NONE(          \
-		"s") "'phases': {}, 'collectives': null, 'communication': null, " quantities       \
-		MEMORY "'collective': null, 'choice': null, 'stages': [], "
+		"s") "'phases': {}, " LONG_RUN                                                     \
+		     "'collectives': null, 'communication': null, " quantities MEMORY              \
+		     "'collective': null, 'choice': null, 'stages': [], "
 static const char no_job[] =
 	NO_JOB("'tokens_per_s_gpu': {'value': 365, 'low': 360, 'high': 370, 'unit': 'tokens/s'}, "
 	       "'model_flops_gpu': {'value': 2000, 'low': 1000, 'high': 3000, 'unit': 'FLOP/s'}, "
@@ -183,6 +187,10 @@ static struct prediction sample_job(bool collective)
 	p.speedup = collective ? p.ratio : (struct estimate){7.2, 6.4, 8};
 	p.training_s = collective ? p.ratio : (struct estimate){7200, 7000, 7500};
 	p.elapsed_s = p.training_s;
+	p.goodput_ratio = collective ? p.ratio : (struct estimate){0.5, 0.25, 0.75};
+	p.failures_count = collective ? p.ratio : (struct estimate){3, 2, 5};
+	p.gpu_hours = collective ? p.ratio : (struct estimate){20, 18, 22};
+	p.spares_count = 1;
 	static const struct breakdown_part steps = {"steps", 7200};
 	p.phases = &steps;
 	p.phase_count = !collective;
@@ -206,7 +214,10 @@ static void jobs_have_their_fields_in_json_and_csv(void)
 					  "'high': 8, 'unit': ''}, 'training': {'value': 7200, "
 					  "'low': 7000, 'high': 7500, 'unit': 's'}, 'elapsed': "
 					  "{'value': 7200, 'low': 7000, 'high': 7500, "
-					  "'unit': 's'}, 'phases': {'steps': 7200}, ")));
+					  "'unit': 's'}, 'phases': {'steps': 7200}, "
+					  "'goodput_ratio': {'value': 0.5, 'low': 0.25, 'high': "
+					  "0.75, 'unit': ''}, 'failures': {'value': 3, ")));
+	CHECK(strstr(text, json_of(arena, "'spare_machines': 1, 'lost_by_cause': {}, ")));
 	CHECK(strstr(text, json_of(arena, "'memory': 40000000000, 'memory_lacking': 5000000000")));
 	CHECK(strstr(text, "\"low\": 150000000000, \"high\": 250000000000, \"unit\": \"B/s\""));
 	CHECK(strstr(text, json_of(arena, "'collective': 'all_reduce, 1 MiB'")));
@@ -215,11 +226,12 @@ static void jobs_have_their_fields_in_json_and_csv(void)
 	predictions_write(capture.file, FORMAT_CSV, list, 2);
 	text = capture_end(&capture);
 	CHECK(strstr(text, "train,ok,,36.5,36,37,") != NULL);
-	CHECK(strstr(text, ",64,8,7.2,6.4,8,7200,7000,7500,7200,7000,7500,0.25,365,360,370,"
+	CHECK(strstr(text, ",64,8,7.2,6.4,8,7200,7000,7500,7200,7000,7500,0.5,0.25,0.75,3,2,5,20,"
+			   "18,22,0.25,365,360,370,"
 			   "2000,1000,3000,0.5,0.25,0.75,0.625,0.5,0.75,40000000000,,,,,"
 			   "\"ring, LL128, 24 channels\",") != NULL);
 	CHECK(strstr(text, "alone,ok,,,,,0.5,") != NULL); /* a collective has no images */
-	CHECK(strstr(text, ",64,8,,,,,,,,,,,,,,,,,,,,,,,,\"all_reduce, 1 "
+	CHECK(strstr(text, ",64,8,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\"all_reduce, 1 "
 			   "MiB\",200000000000,150000000000,"
 			   "250000000000,\"ring, LL128, 24 channels\",") != NULL);
 	free(capture.text);
@@ -305,7 +317,9 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 		   "ratio_high,gpu_utilization,gpu_utilization_low,gpu_utilization_high,"
 		   "bottleneck,events,seed,version,draws,gpus,speedup,speedup_low,speedup_high,"
 		   "training_s,training_s_low,training_s_high,elapsed_s,elapsed_s_low,"
-		   "elapsed_s_high,communication_s,tokens_per_s_gpu,"
+		   "elapsed_s_high,goodput_ratio,goodput_ratio_low,goodput_ratio_high,failures,"
+		   "failures_low,failures_high,gpu_hours,gpu_hours_low,gpu_hours_high,"
+		   "communication_s,tokens_per_s_gpu,"
 		   "tokens_per_s_gpu_low,tokens_per_s_gpu_high,model_flops_gpu,"
 		   "model_flops_gpu_low,model_flops_gpu_high,mfu,mfu_low,mfu_high,"
 		   "hfu,hfu_low,hfu_high,memory_B,collective,"
@@ -313,10 +327,11 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 		   "kernel_s,call_issue_s\r\n"
 		   "\"same_lan, \"\"16\"\"\",ok,,36.5,36,37,0.5,0.25,0.75,,,,0.5,,,"
 		   "network,12345678901,1," FARWIRE_VERSION
-		   ",64,,,,,,,,,,,,365,360,370,2000,1000,3000,0.5,0.25,0.75,0.625,0.5,0.75,,,,,,,0."
+		   ",64,,,,,,,,,,,,,,,,,,,,,365,360,370,2000,1000,3000,0.5,0.25,0.75,0.625,0.5,0."
+		   "75,,,,,,,0."
 		   "375,0.125\r\n"
 		   "far,fail,timeout,,,,,,,,,,,,,network,12345678901,1," FARWIRE_VERSION
-		   ",64,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n");
+		   ",64,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n");
 	free(capture.text);
 }
 

@@ -37,8 +37,8 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;
 	--exchange) _farwire_words "$(_farwire_names exchanges)" "$current" ;;
 	--collective) _farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current" ;;
-	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
-	--of) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
+	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed goodput failures gpu_hours exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
+	--of) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed goodput failures gpu_hours exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
 	--format) _farwire_words 'table csv json jsonl' "$current" ;;
 	-o | --output) _farwire_paths "$current" ;;
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;

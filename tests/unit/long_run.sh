@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A plan that says how long its run is has failures, checkpoints and restarts; a straggler slows it
+# down.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+plan='--topology dgx-h100 --stack pytorch-bf16-adamw --exchange nccl-2.18 --gpus 16 --model gpt2'
+plan="$plan -q --plan tp=1,dp=16,global_batch=16"
+
+# field NAME OPTION...: prints an estimate of the prediction.
+field() {
+	name=$1
+	shift
+	# shellcheck disable=SC2086 # a list of words
+	farwire run $plan --format json "$@"
+	tr -d '\r' <"$scratch.out" | sed -n "s/^ *\"$name\": {\"value\": \([^,]*\),.*/\1/p" | head -n 1
+}
+# checkpoint NAME: prints a time of the last prediction.
+checkpoint() {
+	sed -n "s/.*\"checkpoint\": .*\"$1\": \([^,}]*\).*/\1/p" "$scratch.out"
+}
+# holds WHAT EXPRESSION: an expression of awk is true.
+holds() {
+	awk "BEGIN { exit !($2) }" || complain "$1: $2"
+}
+
+# Without failures the run is the launch (60 + 120 + 16 x 0.01 s), its steps, and a pause for each
+# of the 3 checkpoints.
+no_failures='--set run.gpu_mtbf=0s --set run.host_mtbf=0s --set run.link_mtbf=0s --set run.software_mtbf=0s'
+steps='--draws 0 --set case.job_steps=3000'
+step=$(field step --draws 0)
+# shellcheck disable=SC2086
+elapsed=$(field elapsed $steps $no_failures --set run.checkpoint_interval="$(awk "BEGIN { print 1000 * $step }")s")
+holds 'a run without failures' "$elapsed >= 180.16 + 3000 * $step && $elapsed < 180.16 + 3000 * $step + 10"
+# A million steps with a GPU that fails each 100 h: 16 GPUs have a failure each 6.25 h.
+million='--draws 0 --set case.job_steps=1e6 --set run.gpu_mtbf=100h --set run.spare=10'
+# shellcheck disable=SC2086
+{
+	elapsed=$(field elapsed $million)
+	failures=$(field failures $million)
+	hours=$(field gpu_hours $million)
+	goodput=$(field goodput_ratio $million)
+}
+holds 'failures' "$failures > 0.9 * $elapsed / 22500 && $failures < 1.1 * $elapsed / 22500"
+holds 'goodput is the part of the steps' "($goodput * $elapsed) / (1e6 * $step) - 1 < 1e-9"
+holds 'hours of two machines and 20 spares' "$hours / (176 * $elapsed / 3600) - 1 < 1e-9"
+verdict long_run.answers_follow_from_the_steps_and_the_failures
+
+# The 24 draws include the failures and their rates. After 3 failures, the rate has a factor of 1.08
+# / 3 to 7.03 / 3 in 90 % of the draws.
+few='--draws 24 --set case.job_steps=1e7 --set run.gpu_mtbf=100h --set run.gpu_failures=3'
+# shellcheck disable=SC2086
+{
+	field failures $few >/dev/null
+	cp "$scratch.out" first
+	field failures $few >/dev/null
+}
+cmp -s first "$scratch.out" || complain 'the same seed gives other bytes'
+wide=$(sed -n 's/^ *"failures": {"value": [^,]*, "low": \([^,]*\), "high": \([^,]*\),.*/\2 \/ \1/p' first)
+holds 'few observed failures' "${wide:-0} > 3 && ${wide:-0} < 30"
+verdict long_run.intervals_include_failures_and_their_rates
+
+# The checkpoint has 124.4 million parameters of 12 B, which autocast keeps in fp32. One rank has 1
+# ns/B of work and a copy on a core of 3.8 GHz, so it takes 0.94 s or more. A part of 16 ranks takes
+# a sixteenth.
+# shellcheck disable=SC2086
+{
+	field failures $million --set run.checkpoint_sharded=false >/dev/null
+	alone=$(checkpoint write)
+	field failures $million >/dev/null
+	together=$(checkpoint write)
+}
+holds 'one rank writes' "${alone:-0} > 0.94 && ${alone:-0} < 1.5"
+holds 'all ranks write' "${together:-0} > $alone / 17 && ${together:-0} < $alone / 14"
+verdict long_run.ranks_write_their_shards_together
+
+# shellcheck disable=SC2086
+{
+	expect 2 '^--set: run: these keys describe the long run of a plan' run $plan --set run.spare=0
+	expect 2 '^--set: run: these keys' run --topology dgx-h100 --model gpt2 --set run.spare=0
+	expect 2 'run.spare = "-1" is out of range' run $plan $steps --set run.spare=-1
+	expect 2 "there is no storage 'paralel'" run $plan $steps --set run.checkpoint_storage=paralel
+	expect 2 'case.tokens cannot be combined' run $plan $steps --tokens 1e9
+	farwire run $plan --draws 0 --set case.job_steps=1e6 --set run.gpu_mtbf=0.1h
+	shows 'FAIL: the run makes no progress: a failure comes every 0.37'
+}
+verdict long_run.bad_values_are_refused_and_hopeless_runs_fail
+
+# The first rank computes 1.5 times as long, and the others wait for it. The answer does not
+# depend on folding.
+plan="$plan,micro_batch=16,global_batch=256"
+step=$(field step --draws 0)
+straggler=$(field step --draws 0 --set case.straggler=1.5)
+holds 'a straggler' "$straggler > 1.3 * $step && $straggler <= 1.5 * $step"
+folded=$(field step --draws 0 --set case.straggler=1.5 --set case.symmetry=on)
+holds 'a straggler of folded machines' "$folded / $straggler - 1 < 1e-3 && $folded / $straggler - 1 > -1e-3"
+verdict long_run.stragglers_slow_down_plans
+exit 0
