@@ -134,25 +134,40 @@ struct kernel_machine {
 	enum gpu_generation generation;
 };
 
-/* Returns the rate of arithmetic at the clock under load, divided by that at the clock of the
- * generation's reference GPU. Less power for each operation means a lower clock. An operation on
- * half as many bits needs half of the power. The exponent is at most 1, so a higher peak without
- * more power never lowers the rate. */
-static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels,
-			  enum number_type type)
+/* Returns the power that the GPU would take at its highest clock, if its board had no limit; 0:
+ * unknown. An operation on half as many bits needs half of the power. */
+static double needed_power_W(const struct gpu_params *gpu, enum number_type type)
 {
 	static const double operations[] = {
 		[NUMBER_TF32] = 0.5, [NUMBER_FP16] = 1, [NUMBER_BF16] = 1,
 		[NUMBER_FP8] = 2,    [NUMBER_INT8] = 2, [NUMBER_FP4] = 4,
 	};
 	const struct gpu_generation_facts *facts = gpu_generation_facts(gpu->generation);
-	bool tensor = gpu_has_tensor_cores(gpu, type);
-	double needed_W = stated_flops(gpu, type) / 1e12 *
-			  (tensor ? facts->power_W / operations[type] : facts->lane_power_W);
+	return stated_flops(gpu, type) / 1e12 *
+	       (gpu_has_tensor_cores(gpu, type) ? facts->power_W / operations[type]
+						: facts->lane_power_W);
+}
+
+double gpu_full_power_W(const struct gpu_params *gpu, enum number_type type)
+{
+	double needed_W = needed_power_W(gpu, type);
+	return gpu->power_W > 0 && needed_W > 0 ? fmin(gpu->power_W, needed_W)
+						: fmax(gpu->power_W, needed_W);
+}
+
+/* Returns the rate of arithmetic at the clock under load, divided by that at the clock of the
+ * generation's reference GPU. Less power for each operation means a lower clock. The exponent is
+ * at most 1, so a higher peak without more power never lowers the rate. */
+static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels,
+			  enum number_type type)
+{
+	double needed_W = needed_power_W(gpu, type);
 	if (!(gpu->power_W > 0) || !(needed_W > 0))
 		return 1;
 	double ratio = pow(gpu->power_W / needed_W, kernels->power_exponent_count);
-	return tensor ? ratio : fmin(ratio, facts->lane_most_ratio);
+	return gpu_has_tensor_cores(gpu, type)
+		       ? ratio
+		       : fmin(ratio, gpu_generation_facts(gpu->generation)->lane_most_ratio);
 }
 
 /* Returns the rate of arithmetic in a program, which the power limits, divided by that of a kernel

@@ -48,6 +48,9 @@ const struct gpu_generation_facts *gpu_generation_facts(int generation);
 bool gpu_has(const struct gpu_params *gpu, enum number_type type);
 /* Returns true if the GPU has tensor cores for the type. */
 bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type);
+/* Returns the power of the board while large products run: its limit, or the power at the highest
+ * clock if that is less. Returns 0 if neither is known. */
+double gpu_full_power_W(const struct gpu_params *gpu, enum number_type type);
 
 enum kernel_form {
 	KERNEL_PASS, /* reads and writes memory; arithmetic is negligible */

@@ -493,13 +493,18 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 		    offset <= serving + offsetof(struct serving_answers, goodput_per_s);
 	bool time = offset == offsetof(struct job_point, step_s) ||
 		    offset == offsetof(struct job_point, elapsed_s) ||
+		    offset == offsetof(struct job_point, energy_J) ||
+		    offset == offsetof(struct job_point, sample_cost) ||
 		    (offset >= serving && !share && !rate);
+	/* what an hour costs does not depend on the speed */
+	bool steady = offset == offsetof(struct job_point, power_W) ||
+		      offset == offsetof(struct job_point, hour_cost);
 	for (size_t i = 0; i < draws->count; i++) {
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];
 		double drawn = *(const double *)(const void *)((const char *)answer + offset);
 		shares[count] = answer->failed ? 0 : main_share(draws, answer);
-		if (isfinite(drawn) || !time)
+		if (isfinite(drawn) || !(time || steady))
 			values[count++] = isfinite(drawn) ? drawn : 0;
 		largest = count ? fmax(largest, values[count - 1]) : largest;
 	}
@@ -511,8 +516,11 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	struct mixture m = {.values = values,
 			    .count = count,
 			    .error = relative ? draws->ratio_error : draws->error};
+	if (steady)
+		m.error.ratio = 0;
 	const struct error_spread spread = {m.error, added, time};
-	estimate = added.ratio > 0 ? spread_interval(arena, &spread, value, values, shares, count)
+	estimate = added.ratio > 0 && !steady
+			   ? spread_interval(arena, &spread, value, values, shares, count)
 				   : interval_of(value, values, &m);
 	if (m.error.ratio > 0 && (share || is_ratio))
 		estimate.high = fmax(value, fmin(fmax(1, largest), estimate.high));

@@ -80,9 +80,9 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, prefill_count, 0, 4095, "0",
 		    "number of replicas of a model server that process prompts only; the other "
 		    "case.copies generate the tokens; 0 means that all do both"),
-	PARAM_NUMBER(struct case_params, gpu_hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
-		     "price of a GPU for an hour, in the currency in which `farwire plan` prints "
-		     "the cost of a million tokens; 0 means that it prints none"),
+	PARAM_TEXT(struct case_params, prices, "",
+		   "prices and power of machines and GPUs: name of a file of models/prices/; empty "
+		   "means that no costs are printed, unless a setting states a price or a power"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
@@ -241,6 +241,16 @@ static void apply_profile(struct reader *c, enum profile_pass pass)
 		return;
 	apply_parameters(c, file, c->params->profile, pass);
 	c->own_profile = !cfg_child(file, "fitted_on");
+}
+
+/* The file of prices has the format of a profile. */
+static void apply_prices(struct reader *c)
+{
+	const struct cfg_node *file;
+	if (c->params->prices[0] &&
+	    case_group(c, case_origin_of(c, "case.prices"), "models/prices", "file of prices",
+		       c->params->prices, "parameters", &file))
+		apply_parameters(c, file, c->params->prices, PASS_ALL_BUT_EFFICIENCIES);
 }
 
 /* A profile may be of the GPU, of its generation, or of a library on these: nccl-2.8-ampere. */
@@ -402,6 +412,7 @@ static void read_world(struct reader *c)
 	if (!file)
 		return;
 	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
+	apply_prices(c);
 	if (case_serves(c))
 		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
@@ -445,6 +456,7 @@ static void read_world(struct reader *c)
 	if (case_serves(c) && diag_count(c->diag) == 0)
 		case_read_services(c);
 	case_read_error(c);
+	case_read_costs(c);
 }
 
 static void check_tokens(struct reader *c)
@@ -538,7 +550,7 @@ static const struct scenario *read_all(struct reader *c)
 	if (c->file)
 		cfg_only(diag, c->file,
 			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "serve",
-				  "kernel"));
+				  "kernel", "cost"));
 	if (c->request->left_out.text)
 		cfg_leave_out(c->resolution, c->request->left_out.text,
 			      c->request->left_out.origin);
