@@ -552,22 +552,30 @@ static struct model_error part_error(const struct error_part *a, const struct er
 	return error_a;
 }
 
-struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
+/* The number of a prediction that is compared, with its draws. */
+struct compared {
+	struct estimate estimate;
+	const struct breakdown_part *drawn;
+	size_t count;
+};
+
+/* Divides the numbers of a and b. The model errors act on both as on their throughputs. */
+static struct quotient quotient_of(const struct prediction *a, const struct prediction *b,
+				   const struct compared *x, const struct compared *y)
 {
-	double value = a->throughput.value / b->throughput.value;
-	if ((a->drawn_count == 0) != (b->drawn_count == 0))
+	double value = x->estimate.value / y->estimate.value;
+	if ((x->count == 0) != (y->count == 0))
 		return (struct quotient){estimate_exact(value), NAN};
-	if (a->drawn_count == 0 || a->seed != b->seed || a->drawn_count != b->drawn_count)
-		return quotient_apart(a->throughput, b->throughput);
+	if (x->count == 0 || a->seed != b->seed || x->count != y->count)
+		return quotient_apart(x->estimate, y->estimate);
 	struct arena *scratch = arena_new();
-	double *values = ARENA_ARRAY(scratch, a->drawn_count, double);
+	double *values = ARENA_ARRAY(scratch, x->count, double);
 	struct mixture m = {.values = values};
-	bool same = true; /* the same case */
-	for (size_t i = 0; i < a->drawn_count; i++) {
-		double dividend = a->drawn[i].seconds, divisor = b->drawn[i].seconds;
-		same &= dividend == divisor;
-		if (divisor > 0)
-			values[m.count++] = dividend / divisor;
+	bool same = true; /* the same work on the same system */
+	for (size_t i = 0; i < x->count; i++) {
+		same &= a->drawn[i].seconds == b->drawn[i].seconds;
+		if (y->drawn[i].seconds > 0)
+			values[m.count++] = x->drawn[i].seconds / y->drawn[i].seconds;
 	}
 	for (size_t i = 0; i < a->error_count && i < b->error_count && !same; i++)
 		m.error = model_error_sum(m.error, part_error(&a->errors[i], &b->errors[i]));
@@ -578,4 +586,18 @@ struct quotient draws_quotient(const struct prediction *a, const struct predicti
 	}
 	arena_free(scratch);
 	return quotient;
+}
+
+struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
+{
+	const struct compared x = {a->throughput, a->drawn, a->drawn_count},
+			      y = {b->throughput, b->drawn, b->drawn_count};
+	return quotient_of(a, b, &x, &y);
+}
+
+struct quotient draws_cost_quotient(const struct prediction *a, const struct prediction *b)
+{
+	const struct compared x = {a->cost_sample, a->drawn_costs, a->drawn_cost_count},
+			      y = {b->cost_sample, b->drawn_costs, b->drawn_cost_count};
+	return quotient_of(a, b, &x, &y);
 }

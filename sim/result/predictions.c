@@ -53,8 +53,7 @@ unsigned prediction_kinds(const struct prediction *const *predictions, size_t co
 {
 	unsigned kinds = 0;
 	for (size_t i = 0; i < count; i++)
-		kinds |= (unsigned)prediction_kind(predictions[i]) |
-			 (predictions[i]->currency ? PREDICTION_PRICED : 0U);
+		kinds |= (unsigned)prediction_kind(predictions[i]);
 	return kinds;
 }
 

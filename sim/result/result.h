@@ -265,7 +265,7 @@ enum prediction_kind { /* each kind is one bit, so that kinds can form sets */
 		       PREDICTION_TRAINING = 2, /* a job on several GPUs */
 		       PREDICTION_COLLECTIVE = 4,
 		       PREDICTION_SERVING = 8, /* model servers */
-		       /* only in sets: some of the predictions have prices */
+		       /* only in sets of fields: predictions with prices */
 		       PREDICTION_PRICED = 16,
 };
 enum prediction_kind prediction_kind(const struct prediction *prediction);
