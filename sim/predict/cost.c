@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a prediction costs, and how much energy it takes (docs/models/money.md).
+/* Cost and energy of a prediction (docs/models/money.md).
  *
  *   power of a GPU = idle + (busy - idle) x share of the time in which kernels run
  *   power          = (GPUs + machines + ports + further power) x PUE
@@ -132,13 +132,13 @@ void costs_add(const struct scenario *scenario, struct point *point)
 	point->sample_cost = point->hour_cost / HOUR_S / rate;
 }
 
-void costs_summarize(struct arena *arena, const struct scenario *scenario, const struct point *point,
-		     const struct draws *draws, struct prediction *p)
+void costs_summarize(struct arena *arena, const struct scenario *scenario,
+		     const struct point *point, const struct draws *draws, struct prediction *p)
 {
 	struct estimate *const estimates[] = {
-		&p->cost_hour, &p->cost_year,  &p->cost_sample,     &p->cost_step,
-		&p->cost_run,  &p->cost_token, &p->energy_sample_J, &p->energy_step_J,
-		&p->power_W,   &p->energy_run_J, &p->energy_token_J, &p->energy_year_J};
+		&p->cost_hour, &p->cost_year,    &p->cost_sample,     &p->cost_step,
+		&p->cost_run,  &p->cost_token,   &p->energy_sample_J, &p->energy_step_J,
+		&p->power_W,   &p->energy_run_J, &p->energy_token_J,  &p->energy_year_J};
 	for (size_t i = 0; i < sizeof estimates / sizeof estimates[0]; i++)
 		*estimates[i] = ESTIMATE_NONE;
 	if (!scenario->costs || point->failed)
@@ -156,14 +156,15 @@ void costs_summarize(struct arena *arena, const struct scenario *scenario, const
 	struct breakdown_part *drawn = ARENA_ARRAY(arena, draws->count + 1, struct breakdown_part);
 	for (size_t i = 0; i < draws->count && !p->cost_unknown; i++)
 		drawn[p->drawn_cost_count++] = (struct breakdown_part){
-			p->drawn[i].name, draws->answers[i].failed ? 0
-								   : draws->answers[i].all.sample_cost};
+			p->drawn[i].name,
+			draws->answers[i].failed ? 0 : draws->answers[i].all.sample_cost};
 	p->drawn_costs = drawn;
 	p->cost_year = estimate_scaled(p->cost_hour, YEAR_H);
 	p->energy_year_J = estimate_scaled(p->power_W, YEAR_H * HOUR_S);
 	double rate = point->power_W / point->energy_J;
 	double step = scenario->style == JOBS_SERVING ? NAN : rate * point->step_s;
-	double run = rate * (isfinite(p->training_s.value) ? p->training_s.value : point->elapsed_s);
+	double run =
+		rate * (isfinite(p->training_s.value) ? p->training_s.value : point->elapsed_s);
 	double token = rate / p->token_throughput.value;
 	p->cost_step = estimate_scaled(p->cost_sample, step);
 	p->energy_step_J = estimate_scaled(p->energy_sample_J, step);

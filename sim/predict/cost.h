@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a prediction costs, and how much energy it takes. */
+/* Cost and energy of a prediction. */
 #pragma once
 
 #include "sim/predict/draws.h"
@@ -16,5 +16,5 @@ const char *costs_unknown(struct arena *arena, const struct costs *costs);
 /* Sets the costs of a point that has not failed. */
 void costs_add(const struct scenario *scenario, struct point *point);
 /* Sets the costs of a prediction, whose times and rates are set. */
-void costs_summarize(struct arena *arena, const struct scenario *scenario, const struct point *point,
-		     const struct draws *draws, struct prediction *p);
+void costs_summarize(struct arena *arena, const struct scenario *scenario,
+		     const struct point *point, const struct draws *draws, struct prediction *p);

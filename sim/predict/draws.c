@@ -521,7 +521,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	const struct error_spread spread = {m.error, added, time};
 	estimate = added.ratio > 0 && !steady
 			   ? spread_interval(arena, &spread, value, values, shares, count)
-				   : interval_of(value, values, &m);
+			   : interval_of(value, values, &m);
 	if (m.error.ratio > 0 && (share || is_ratio))
 		estimate.high = fmax(value, fmin(fmax(1, largest), estimate.high));
 	return estimate;
@@ -552,30 +552,27 @@ static struct model_error part_error(const struct error_part *a, const struct er
 	return error_a;
 }
 
-/* The number of a prediction that is compared, with its draws. */
-struct compared {
-	struct estimate estimate;
-	const struct breakdown_part *drawn;
-	size_t count;
-};
-
-/* Divides the numbers of a and b. The model errors act on both as on their throughputs. */
+/* Divides the costs or the throughputs of a and b. The model errors act on both alike. */
 static struct quotient quotient_of(const struct prediction *a, const struct prediction *b,
-				   const struct compared *x, const struct compared *y)
+				   bool cost)
 {
-	double value = x->estimate.value / y->estimate.value;
-	if ((x->count == 0) != (y->count == 0))
+	const struct breakdown_part *dividends = cost ? a->drawn_costs : a->drawn;
+	const struct breakdown_part *divisors = cost ? b->drawn_costs : b->drawn;
+	const struct estimate x = cost ? a->cost_sample : a->throughput;
+	const struct estimate y = cost ? b->cost_sample : b->throughput;
+	double value = x.value / y.value;
+	if ((a->drawn_count == 0) != (b->drawn_count == 0))
 		return (struct quotient){estimate_exact(value), NAN};
-	if (x->count == 0 || a->seed != b->seed || x->count != y->count)
-		return quotient_apart(x->estimate, y->estimate);
+	if (a->drawn_count == 0 || a->seed != b->seed || a->drawn_count != b->drawn_count)
+		return quotient_apart(x, y);
 	struct arena *scratch = arena_new();
-	double *values = ARENA_ARRAY(scratch, x->count, double);
+	double *values = ARENA_ARRAY(scratch, a->drawn_count, double);
 	struct mixture m = {.values = values};
 	bool same = true; /* the same work on the same system */
-	for (size_t i = 0; i < x->count; i++) {
+	for (size_t i = 0; i < a->drawn_count; i++) {
 		same &= a->drawn[i].seconds == b->drawn[i].seconds;
-		if (y->drawn[i].seconds > 0)
-			values[m.count++] = x->drawn[i].seconds / y->drawn[i].seconds;
+		if (divisors[i].seconds > 0)
+			values[m.count++] = dividends[i].seconds / divisors[i].seconds;
 	}
 	for (size_t i = 0; i < a->error_count && i < b->error_count && !same; i++)
 		m.error = model_error_sum(m.error, part_error(&a->errors[i], &b->errors[i]));
@@ -590,14 +587,10 @@ static struct quotient quotient_of(const struct prediction *a, const struct pred
 
 struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
 {
-	const struct compared x = {a->throughput, a->drawn, a->drawn_count},
-			      y = {b->throughput, b->drawn, b->drawn_count};
-	return quotient_of(a, b, &x, &y);
+	return quotient_of(a, b, false);
 }
 
 struct quotient draws_cost_quotient(const struct prediction *a, const struct prediction *b)
 {
-	const struct compared x = {a->cost_sample, a->drawn_costs, a->drawn_cost_count},
-			      y = {b->cost_sample, b->drawn_costs, b->drawn_cost_count};
-	return quotient_of(a, b, &x, &y);
+	return quotient_of(a, b, true);
 }

@@ -39,15 +39,17 @@ struct predict_options {
 
 /* The numbers that a job and a whole point have alike. */
 #define EACH_ANSWER(DO)                                                                            \
-	DO(throughput) DO(step_s) DO(ratio) DO(gpu_utilization) DO(elapsed_s) DO(power_W)          \
-	DO(hour_cost) DO(energy_J) DO(sample_cost)
+	DO(throughput)                                                                             \
+	DO(step_s)                                                                                 \
+	DO(ratio)                                                                                  \
+	DO(gpu_utilization) DO(elapsed_s) DO(power_W) DO(hour_cost) DO(energy_J) DO(sample_cost)
 
 /* The results of one job at a point. */
 struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
-	double elapsed_s;               /* time from launch to end of the job; NaN: not asked for */
+	double elapsed_s; /* time from launch to end of the job; NaN: not asked for */
 	/* of the whole case, only in draws: power; cost of an hour; energy and cost of a sample,
 	 * request or collective; NaN: not asked for, or a price is not known */
 	double power_W, hour_cost, energy_J, sample_cost;
@@ -61,7 +63,7 @@ struct point {
 	const char *reason, *broken;
 	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
 	double power_W, hour_cost, energy_J, sample_cost; /* as in struct job_point */
-	struct serving_answers serving; /* of all services */
+	struct serving_answers serving;                   /* of all services */
 	/* parts of elapsed_s of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX];
 	size_t phase_count;

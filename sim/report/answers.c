@@ -152,12 +152,14 @@ const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
 	static const enum answer columns[] = {
-		ANSWER_NAME,     ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
-		ANSWER_MFU,      ANSWER_BANDWIDTH,  ANSWER_TO_FIRST,   ANSWER_FASTER,
-		ANSWER_TO_LOCAL, ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,
-		ANSWER_TRAINING, ANSWER_ELAPSED,    COST_ANSWERS,      ANSWER_EXPOSED,
-		ANSWER_BUBBLE,   ANSWER_INPUT,      ANSWER_CHOICE,     SERVING_ANSWERS,
-		ANSWER_UTILIZATION_VALUE, ANSWER_VERDICT};
+		ANSWER_NAME,       ANSWER_GPUS,     ANSWER_THROUGHPUT,
+		ANSWER_TOKENS_GPU, ANSWER_MFU,      ANSWER_BANDWIDTH,
+		ANSWER_TO_FIRST,   ANSWER_FASTER,   ANSWER_TO_LOCAL,
+		ANSWER_EFFICIENCY, ANSWER_STEP,     ANSWER_TIME,
+		ANSWER_TRAINING,   ANSWER_ELAPSED,  COST_ANSWERS,
+		ANSWER_EXPOSED,    ANSWER_BUBBLE,   ANSWER_INPUT,
+		ANSWER_CHOICE,     SERVING_ANSWERS, ANSWER_UTILIZATION_VALUE,
+		ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
 			(struct answer_lines){.predictions = predictions, .count = count});
 }
@@ -165,11 +167,12 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
 {
 	static const enum answer columns[] = {
-		ANSWER_GPUS,          ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH,     ANSWER_SPEEDUP,    ANSWER_FASTER,     ANSWER_EFFICIENCY,
-		ANSWER_STEP,          ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
-		ANSWER_STRAGGLER,     ANSWER_INPUT,      ANSWER_TRAINING,   ANSWER_ELAPSED, COST_ANSWERS,
-		ANSWER_CHOICE_OF_JOB, SERVING_ANSWERS,   ANSWER_BOTTLENECK, ANSWER_VERDICT};
+		ANSWER_GPUS,      ANSWER_THROUGHPUT,    ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH, ANSWER_SPEEDUP,       ANSWER_FASTER,     ANSWER_EFFICIENCY,
+		ANSWER_STEP,      ANSWER_TIME,          ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_STRAGGLER, ANSWER_INPUT,         ANSWER_TRAINING,   ANSWER_ELAPSED,
+		COST_ANSWERS,     ANSWER_CHOICE_OF_JOB, SERVING_ANSWERS,   ANSWER_BOTTLENECK,
+		ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "scaling",
 			arena_printf(arena, "Scaling of %s", scaling->name),
 			(struct answer_lines){.predictions = scaling->predictions,
@@ -225,12 +228,13 @@ static const char *axes_without_effect(struct arena *arena, const struct sweep *
 
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
-	static const enum answer columns[] = {
-		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
-		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
-		ANSWER_INPUT,     ANSWER_TRAINING, ANSWER_ELAPSED,  COST_ANSWERS,  SERVING_ANSWERS,   ANSWER_UTILIZATION,
-		ANSWER_CHOICE,    ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {DECISION,       ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
+					      ANSWER_MFU,     ANSWER_BANDWIDTH,  ANSWER_RATIO,
+					      ANSWER_SPEEDUP, ANSWER_EFFICIENCY, ANSWER_STEP,
+					      ANSWER_TIME,    ANSWER_EXPOSED,    ANSWER_BUBBLE,
+					      ANSWER_INPUT,   ANSWER_TRAINING,   ANSWER_ELAPSED,
+					      COST_ANSWERS,   SERVING_ANSWERS,   ANSWER_UTILIZATION,
+					      ANSWER_CHOICE,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =
@@ -256,12 +260,12 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)
 {
-	static const enum answer columns[] = {DECISION,        ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
-					      ANSWER_MFU,      ANSWER_BANDWIDTH,  ANSWER_RATIO,
-					      ANSWER_SPEEDUP,  ANSWER_EFFICIENCY, ANSWER_STEP,
-					      ANSWER_TIME,     ANSWER_EXPOSED,    ANSWER_BUBBLE,
-					      ANSWER_INPUT,    ANSWER_TRAINING,   ANSWER_ELAPSED, COST_ANSWERS,
-					      SERVING_ANSWERS, ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {
+		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
+		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    COST_ANSWERS,
+		SERVING_ANSWERS,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	const struct dataset *dataset = outcome->dataset;
 	size_t count = dataset->row_count, width = dataset->dimension_count;
 	struct result_column *lead = ARENA_ARRAY(arena, width, struct result_column);
@@ -282,10 +286,10 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
 {
-	static const enum answer columns[] = {DECISION,      ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
-					      ANSWER_MFU,    ANSWER_STEP,       ANSWER_EXPOSED,
-					      ANSWER_BUBBLE, ANSWER_STRAGGLER, COST_ANSWERS, ANSWER_BOTTLENECK,
-					      ANSWER_VERDICT};
+	static const enum answer columns[] = {
+		DECISION,     ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_STEP,  ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
+		COST_ANSWERS, ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	static const struct prediction none = {.ok = false};
 	static const struct result_column lead[] = {
 		{"plan", QUANTITY_COUNT, true, false, NULL},

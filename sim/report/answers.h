@@ -31,9 +31,9 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search);
 
 /* Returns the table with its rows in another order, and a title that says which one is the best.
- * Rows that meet the target come first. Of these the cheapest is the best; if no price is known, or
- * if the target is a cost or an energy, the fastest is. Each row is of one of the predictions, and
- * its first `lead` cells say which. */
+ * Rows that meet the target come first. The cheapest of these is the best one. It is the fastest
+ * one if no price is known, or if the target is a cost or an energy. Each row is of one of the
+ * predictions, and its first `lead` cells say which. */
 const struct result_table *ranked_table(struct arena *arena, const struct result_table *table,
 					const struct prediction *const *predictions, size_t lead,
 					const struct target *target);

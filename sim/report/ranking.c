@@ -2,7 +2,7 @@
 /* Ranks the rows of a table by cost under a limit, or by speed under a limit of the cost. */
 #include "sim/report/answers.h"
 
-struct ranking {
+struct cost_ranking {
 	const struct prediction *const *predictions;
 	const struct target *target;
 	const struct reported *cost; /* the smallest is the best; NULL: the highest throughput is */
@@ -21,7 +21,9 @@ static const struct reported *cost_of(const struct prediction *const *prediction
 		size_t known = 0, working = 0;
 		for (size_t i = 0; i < count; i++) {
 			working += predictions[i]->ok;
-			known += isfinite(reported_of(answer_at(costs[k]), predictions[i]).value) ? 1U : 0U;
+			known += isfinite(reported_of(answer_at(costs[k]), predictions[i]).value)
+					 ? 1U
+					 : 0U;
 		}
 		if (known == working)
 			return answer_at(costs[k]);
@@ -34,13 +36,13 @@ static bool meets(const struct target *target, double value)
 	return target->at_least ? value >= target->value : value <= target->value;
 }
 
-static bool is_met(const struct ranking *r, size_t row)
+static bool is_met(const struct cost_ranking *r, size_t row)
 {
 	return meets(r->target, reported_of(r->target->reported, r->predictions[row]).value);
 }
 
 /* Returns true if row a is better than row b. */
-static bool is_better(const struct ranking *r, size_t a, size_t b)
+static bool is_better(const struct cost_ranking *r, size_t a, size_t b)
 {
 	const struct prediction *x = r->predictions[a], *y = r->predictions[b];
 	if (is_met(r, a) != is_met(r, b))
@@ -71,7 +73,7 @@ static const char *row_words(struct arena *arena, const struct result_table *tab
 }
 
 /* Says which row is the best, and how likely it is better than the next one. */
-static const char *decision(struct arena *arena, const struct ranking *r,
+static const char *decision(struct arena *arena, const struct cost_ranking *r,
 			    const struct result_table *table, size_t lead, const size_t *order)
 {
 	const struct prediction *best = r->predictions[order[0]], *next = NULL;
@@ -97,8 +99,8 @@ static const char *decision(struct arena *arena, const struct ranking *r,
 	if (isnan(chance))
 		return text;
 	return arena_printf(arena, "%s; %s than %s with a probability of %.0f %%", text,
-			    r->cost ? "cheaper" : "faster",
-			    row_words(arena, table, order[1], lead), 100 * chance);
+			    r->cost ? "cheaper" : "faster", row_words(arena, table, order[1], lead),
+			    100 * chance);
 }
 
 const struct result_table *ranked_table(struct arena *arena, const struct result_table *table,
@@ -106,9 +108,9 @@ const struct result_table *ranked_table(struct arena *arena, const struct result
 					const struct target *target)
 {
 	size_t count = table->row_count, width = table->column_count;
-	const struct ranking r = {
-		predictions, target,
-		is_cost(target->reported) ? NULL : cost_of(predictions, count)};
+	const struct cost_ranking r = {predictions, target,
+				       is_cost(target->reported) ? NULL
+								 : cost_of(predictions, count)};
 	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
 	struct result_table *ranked = ARENA_NEW(arena, struct result_table);
 	*ranked = *table;

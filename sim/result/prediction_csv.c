@@ -97,11 +97,10 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 		result_table_new(scratch, NULL, NULL, columns, width + names.count);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
-		const struct record_place record = {
-			.at = p,
-			.ok = p->ok,
-			.kind = prediction_kind(p),
-			.priced = p->currency != NULL};
+		const struct record_place record = {.at = p,
+						    .ok = p->ok,
+						    .kind = prediction_kind(p),
+						    .priced = p->currency != NULL};
 		struct result_cell *cells = result_table_row(scratch, table);
 		for (size_t k = 0; k < width; k++)
 			cells[k] = cell_of(scratch, fields[k], &record);

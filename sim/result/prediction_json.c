@@ -135,10 +135,9 @@ static void put_fields(struct json_writer *json, struct fields fields,
 		       const struct record_place *record)
 {
 	for (size_t i = 0; i < fields.count; i++)
-		if (fields.rows[i].json && !field_is_absent(&fields.rows[i],
-							    record->kind | (record->priced
-										    ? PREDICTION_PRICED
-										    : 0U)))
+		if (fields.rows[i].json &&
+		    !field_is_absent(&fields.rows[i],
+				     record->kind | (record->priced ? PREDICTION_PRICED : 0U)))
 			put_field(json, &fields.rows[i], record);
 }
 

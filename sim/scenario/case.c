@@ -30,8 +30,7 @@ static const struct param_row case_rows[] = {
 		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
 		   "collective libraries take RDMA where they find it"),
 	PARAM_TEXT(struct case_params, profile, "",
-		   "profile of fitted parameters: name of a file of calib/profiles/; empty means "
-		   "none"),
+		   "profile of fitted parameters: name of a file of calib/profiles/; empty: none"),
 	PARAM_TEXT(struct case_params, fail, "",
 		   "failed links, GPUs, adapters or machines, separated by commas: n0.nv0 of one "
 		   "machine, or nv0 of each; empty means none"),
@@ -81,8 +80,7 @@ static const struct param_row case_rows[] = {
 		    "number of replicas of a model server that process prompts only; the other "
 		    "case.copies generate the tokens; 0 means that all do both"),
 	PARAM_TEXT(struct case_params, prices, "",
-		   "prices and power of machines and GPUs: name of a file of models/prices/; empty "
-		   "means that no costs are printed, unless a setting states a price or a power"),
+		   "prices and power of machines: name of a file of models/prices/; empty: none"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
@@ -232,25 +230,22 @@ static void apply_parameters(struct reader *c, const struct cfg_node *file, cons
 		case_note_evidence(c, file);
 }
 
-static void apply_profile(struct reader *c, enum profile_pass pass)
+/* Applies the file that a parameter of the case names, and returns it; NULL: there is none. */
+static const struct cfg_node *apply_named(struct reader *c, const char *folder, const char *what,
+					  const char *key, const char *name, enum profile_pass pass)
 {
-	const struct cfg_node *file;
-	if (!c->params->profile[0] ||
-	    !case_group(c, case_origin_of(c, "case.profile"), "calib/profiles", "profile",
-			c->params->profile, "parameters", &file))
-		return;
-	apply_parameters(c, file, c->params->profile, pass);
-	c->own_profile = !cfg_child(file, "fitted_on");
+	const struct cfg_node *file = NULL;
+	if (name[0] &&
+	    case_group(c, case_origin_of(c, key), folder, what, name, "parameters", &file))
+		apply_parameters(c, file, name, pass);
+	return file;
 }
 
-/* The file of prices has the format of a profile. */
-static void apply_prices(struct reader *c)
+static void apply_profile(struct reader *c, enum profile_pass pass)
 {
-	const struct cfg_node *file;
-	if (c->params->prices[0] &&
-	    case_group(c, case_origin_of(c, "case.prices"), "models/prices", "file of prices",
-		       c->params->prices, "parameters", &file))
-		apply_parameters(c, file, c->params->prices, PASS_ALL_BUT_EFFICIENCIES);
+	const struct cfg_node *file = apply_named(c, "calib/profiles", "profile", "case.profile",
+						  c->params->profile, pass);
+	c->own_profile |= file && !cfg_child(file, "fitted_on");
 }
 
 /* A profile may be of the GPU, of its generation, or of a library on these: nccl-2.8-ampere. */
@@ -412,7 +407,8 @@ static void read_world(struct reader *c)
 	if (!file)
 		return;
 	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
-	apply_prices(c);
+	apply_named(c, "models/prices", "file of prices", "case.prices", c->params->prices,
+		    PASS_ALL_BUT_EFFICIENCIES);
 	if (case_serves(c))
 		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {

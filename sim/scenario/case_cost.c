@@ -5,7 +5,7 @@
 
 static const struct param_row cost_rows[] = {
 	PARAM_TEXT(struct cost_params, currency, "USD", "currency of all prices"),
-	COST_SOURCED(struct cost_params, kwh_price_count, QUANTITY_COUNT, 0, 1e6, "0",
+	PARAM_NUMBER(struct cost_params, kwh_price_count, QUANTITY_COUNT, 0, 1e6, "0",
 		     "price of a kWh of electricity; own machines without it have no known cost",
 		     "no default: the answer names the missing price"),
 	COST_SOURCED(struct cost_params, facility_ratio, QUANTITY_RATIO, 1, 10, "1.56",
@@ -20,7 +20,7 @@ static const struct param_row cost_rows[] = {
 		     "share of its years in which an own machine works",
 		     "assumption: queues of shared clusters are empty at times, and repairs take "
 		     "some"),
-	COST_SOURCED(struct cost_params, port_price_count, QUANTITY_COUNT, 0, 1e9, "0",
+	PARAM_NUMBER(struct cost_params, port_price_count, QUANTITY_COUNT, 0, 1e9, "0",
 		     "price of one end of a network cable: an adapter or a port of a switch, with "
 		     "its transceiver",
 		     "no default: the answer names the missing price"),
@@ -39,11 +39,11 @@ static const struct param_row cost_rows[] = {
 const struct param_table cost_table = PARAM_TABLE("cost", struct cost_params, cost_rows);
 
 static const struct param_row gpu_cost_rows[] = {
-	COST_SOURCED(struct gpu_cost, hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
+	PARAM_NUMBER(struct gpu_cost, hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
 		     "rent of a GPU for an hour, with its part of the machine, network and "
 		     "electricity",
 		     "no default: the answer names the missing price"),
-	COST_SOURCED(struct gpu_cost, price_count, QUANTITY_COUNT, 0, 1e9, "0",
+	PARAM_NUMBER(struct gpu_cost, price_count, QUANTITY_COUNT, 0, 1e9, "0",
 		     "price of an own GPU; without it, that of the machine includes its GPUs",
 		     "no default: the answer names the missing price"),
 	COST_ASSUMED(struct gpu_cost, idle_ratio, QUANTITY_RATIO, 0, 1, "0.12",
@@ -58,10 +58,10 @@ static const struct param_row gpu_cost_rows[] = {
 const struct param_table gpu_cost_table = PARAM_TABLE("gpu_cost", struct gpu_cost, gpu_cost_rows);
 
 static const struct param_row machine_cost_rows[] = {
-	COST_SOURCED(struct machine_cost, hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
+	PARAM_NUMBER(struct machine_cost, hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
 		     "rent of the machine for an hour, with its GPUs, network and electricity",
 		     "no default: the answer names the missing price"),
-	COST_SOURCED(struct machine_cost, price_count, QUANTITY_COUNT, 0, 1e9, "0",
+	PARAM_NUMBER(struct machine_cost, price_count, QUANTITY_COUNT, 0, 1e9, "0",
 		     "price of the own machine, with the GPUs that have no price of their own",
 		     "no default: the answer names the missing price"),
 	COST_ASSUMED(struct machine_cost, power_W, QUANTITY_POWER, 0, 1e6, "400 W",
@@ -139,8 +139,8 @@ static struct cost_item *item_of(struct reader *c, struct cost_item *items, size
 	return item;
 }
 
-/* Sets used[] to the number of GPUs that each GPU in use represents, and machines[] to the number of
- * machines in use that each host represents. A host counts by the share of its GPUs that are in
+/* Sets used[] to the number of GPUs that each GPU in use represents, and machines[] to the number
+ * of machines in use that each host represents. A host counts by the share of its GPUs that are in
  * use, because others can use the rest; without such a GPU it counts as one if a program runs on
  * it. Returns the share of all machines that are in use. */
 static double find_used(struct reader *c, double *used, double *machines)

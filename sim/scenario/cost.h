@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the machines of a case cost and how much power they take (docs/models/money.md).
+/* Prices and power of the machines that a case uses (docs/models/money.md).
  *
  * A price that neither a file nor an option states is not known. It is NAN here and never 0. A case
  * without prices (case.prices) and without a setting of these groups has no costs at all. */

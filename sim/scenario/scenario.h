@@ -291,7 +291,7 @@ struct scenario {
 	bool no_passing; /* true: the engine handles each event by itself. This changes only the run
 			    time. */
 	const struct case_params *params;
-	const struct costs *costs; /* NULL: the case asks for none */
+	const struct costs *costs;               /* NULL: the case asks for none */
 	const struct cfg_resolution *resolution; /* all parameters with value and origin */
 	/* Model errors of the parts; 0: the kind of case has no such part. one_gpu_hash tells
 	 * programs on one GPU apart: the error of one GPU is the same number in all cases with the

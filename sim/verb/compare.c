@@ -54,8 +54,8 @@ const struct verb verb_compare = {
 	.examples = "  farwire compare local.cfg remote.cfg --plot ratios.svg\n"
 		    "  farwire compare a100.cfg h100.cfg --prices list-2026 --target "
 		    "'training_time<=168 h'\n",
-	.options =
-		"set plan serve target wide format output plot no-data title seed draws jobs color quiet",
+	.options = "set plan serve target wide format output plot no-data title seed draws jobs "
+		   "color quiet",
 	.words_min = 2,
 	.cases = true,
 	.run = run,

@@ -425,10 +425,11 @@ static void list_rows(const struct command *command, struct table *table,
 static void list_parameters(const struct command *command, struct table *table)
 {
 	static const struct param_table *const tables[] = {
-		&case_table,       &host_table,     &guest_table,   &gpu_table,     &kernel_table,
-		&efficiency_table, &law_table,      &stack_table,   &runtime_table, &driver_table,
-		&dma_table,        &exchange_table, &library_table, &input_table,   &storage_table,
-		&calls_table,      &serve_table,    &cost_table,    &gpu_cost_table, &machine_cost_table};
+		&case_table,    &host_table,       &guest_table,    &gpu_table,
+		&kernel_table,  &efficiency_table, &law_table,      &stack_table,
+		&runtime_table, &driver_table,     &dma_table,      &exchange_table,
+		&library_table, &input_table,      &storage_table,  &calls_table,
+		&serve_table,   &cost_table,       &gpu_cost_table, &machine_cost_table};
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		list_rows(command, table, tables[i]);
 	for (size_t i = 0; i < transport_kind_count(); i++)

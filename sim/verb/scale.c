@@ -20,9 +20,8 @@ static int run(const struct command *command)
 	if (!scaling)
 		return command_sweep_failed(diag, fault);
 	const struct reporting reporting = {.kind = prediction_kind(scaling->predictions[0])};
-	if (command->target &&
-	    !target_read(command->arena, diag, (struct origin){"--target", 0}, reporting,
-			 command->target, &target))
+	if (command->target && !target_read(command->arena, diag, (struct origin){"--target", 0},
+					    reporting, command->target, &target))
 		return command_failed(diag, NULL);
 	const struct result_table *table = scaling_table(command->arena, scaling);
 	if (target.reported)
@@ -52,8 +51,9 @@ const struct verb verb_scale = {
 		"exposed communication; with --target, the cheapest that satisfies it comes first",
 	.examples = "  farwire scale job.cfg --gpus 1,2,4,8 --plot scaling.svg\n"
 		    "  farwire scale --topology dgx1-v100 --model resnet50 --batch 64 --draws 0\n",
-	.options = "set plan serve gpus target wide format output plot no-data title seed draws jobs "
-		   "color quiet",
+	.options =
+		"set plan serve gpus target wide format output plot no-data title seed draws jobs "
+		"color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,
