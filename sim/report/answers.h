@@ -38,6 +38,8 @@ const struct result_table *ranked_table(struct arena *arena, const struct result
 					const struct prediction *const *predictions, size_t lead,
 					const struct target *target);
 
+/* Returns true if the answer is a cost, a power or an energy. */
+bool reported_is_cost(const struct reported *row);
 /* Returns true if some prediction has a known cost. */
 bool costs_are_known(const struct prediction *const *predictions, size_t count);
 /* Draws throughput over cost for the rows of the table. Filled markers are of those that no other

@@ -8,7 +8,7 @@ struct cost_ranking {
 	const struct reported *cost; /* the smallest is the best; NULL: the highest throughput is */
 };
 
-static bool is_cost(const struct reported *row)
+bool reported_is_cost(const struct reported *row)
 {
 	return row >= answer_at(ANSWER_COST_HOUR) && row <= answer_at(ANSWER_ENERGY_RUN);
 }
@@ -109,7 +109,7 @@ const struct result_table *ranked_table(struct arena *arena, const struct result
 {
 	size_t count = table->row_count, width = table->column_count;
 	const struct cost_ranking r = {predictions, target,
-				       is_cost(target->reported) ? NULL
+				       reported_is_cost(target->reported) ? NULL
 								 : cost_of(predictions, count)};
 	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
 	struct result_table *ranked = ARENA_NEW(arena, struct result_table);

@@ -52,7 +52,7 @@ static int lead(const struct command *command, struct diag *diag,
 	const struct target *wanted = target.reported ? &target : NULL;
 	bool priced = costs_are_known(sweep->points, sweep->point_count);
 	const struct drawing *drawing = NULL;
-	if (command->plot && priced && !wanted)
+	if (command->plot && priced && !(wanted && reported_is_cost(wanted->reported)))
 		drawing = cost_chart(arena, command_chart_text(command, "Throughput over cost"),
 				     table, sweep->axis_count, sweep->points);
 	else if (command->plot)
