@@ -108,9 +108,9 @@ const struct result_table *ranked_table(struct arena *arena, const struct result
 					const struct target *target)
 {
 	size_t count = table->row_count, width = table->column_count;
-	const struct cost_ranking r = {predictions, target,
-				       reported_is_cost(target->reported) ? NULL
-								 : cost_of(predictions, count)};
+	const struct cost_ranking r = {
+		predictions, target,
+		reported_is_cost(target->reported) ? NULL : cost_of(predictions, count)};
 	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
 	struct result_table *ranked = ARENA_NEW(arena, struct result_table);
 	*ranked = *table;

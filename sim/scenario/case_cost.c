@@ -141,8 +141,8 @@ static struct cost_item *item_of(struct reader *c, struct cost_item *items, size
 
 /* Sets used[] to the number of GPUs that each GPU in use represents, and machines[] to the number
  * of machines in use that each host represents. A host counts by the share of its GPUs that are in
- * use, because others can use the rest; without such a GPU it counts as one if a program runs on
- * it. Returns the share of all machines that are in use. */
+ * use, because others can use the rest. A host without such a GPU counts as one if a program runs
+ * on it. Returns the share of all machines that are in use. */
 static double find_used(struct reader *c, double *used, double *machines)
 {
 	const struct scenario *scenario = c->scenario;
