@@ -53,7 +53,7 @@ static bool is_better(const struct cost_ranking *r, size_t a, size_t b)
 		       : x->throughput.value > y->throughput.value;
 }
 
-/* Returns what stands in the first cells of a row: "GPUs 8", or a name. */
+/* Returns what stands in the first cells of a row: "case.gpus=8", or a name. */
 static const char *row_words(struct arena *arena, const struct result_table *table, size_t row,
 			     size_t lead)
 {
@@ -61,12 +61,11 @@ static const char *row_words(struct arena *arena, const struct result_table *tab
 	for (size_t k = 0; k < lead; k++) {
 		const struct result_column *column = &table->columns[k];
 		const struct result_cell *cell = &table->cells[row * table->column_count + k];
-		const char *own = cell->text;
-		if (!column->text)
-			own = arena_printf(arena, "%s %s", column->heading,
-					   cell->text ? cell->text
-						      : quantity_format(arena, column->quantity,
-									cell->number.value));
+		const char *own =
+			cell->text ? cell->text
+				   : quantity_format(arena, column->quantity, cell->number.value);
+		if (!column->text || strchr(column->name, '.')) /* the key of an axis */
+			own = arena_printf(arena, "%s=%s", column->name, own);
 		words = arena_printf(arena, "%s%s%s", words, k ? ", " : "", own);
 	}
 	return words;

@@ -128,7 +128,7 @@ verdict 'money.chance_to_be_cheaper_excludes_common_errors'
 	expect 0 '' compare rent3.cfg rent2.cfg $network -q --draws 0 --target 'step<=1 us'
 	shows '^no row meets step time <= 1 us'
 	expect 0 '' sweep rent2.cfg $network -q --draws 0 --vary case.batch=16,64 --target 'cost_per_hour<=3'
-	shows '^fastest with cost of an hour <= 3: batch size 64'
+	shows '^fastest with cost of an hour <= 3: case.batch=64'
 	expect 2 'no result called .euro' compare rent3.cfg rent2.cfg $network -q --target 'euro<=1'
 }
 verdict 'money.target_puts_the_cheapest_or_the_fastest_row_first'
