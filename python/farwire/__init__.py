@@ -110,7 +110,7 @@ def serve(case: Case | None = None, /, **options: Unpack[_case.ServeOptions]) ->
     return prediction
 
 
-def compare(*cases: Case, **options: Unpack[_case.CaseOptions]) -> Table:
+def compare(*cases: Case, **options: Unpack[_case.CompareOptions]) -> Table:
     """Compares cases with the first one, which counts as 1."""
     return _table("compare", cases, options)
 

@@ -56,6 +56,7 @@ class CaseOptions(Output, total=False):
     copies: int
     gpus: Values
     tokens: float | str
+    prices: str | os.PathLike[str]
     devices: Values
     adapters: Values
     fail: Values
@@ -85,6 +86,10 @@ class ServeOptions(RunOptions, total=False):
     first_slo: str
     between_slo: str
     latency_slo: str
+
+
+class CompareOptions(CaseOptions, total=False):
+    target: str | Iterable[str]
 
 
 class SweepOptions(CaseOptions, total=False):

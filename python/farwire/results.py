@@ -241,6 +241,21 @@ class Prediction(Record):
     hfu: Estimate
     memory: float | None
     memory_lacking: float | None
+    currency: str | None
+    cost_unknown: str | None
+    cost_per_hour: Estimate
+    cost_per_year: Estimate
+    cost_per_sample: Estimate
+    cost_per_step: Estimate
+    cost_per_token: Estimate
+    cost_of_run: Estimate
+    power: Estimate
+    energy_per_year: Estimate
+    energy_per_sample: Estimate
+    energy_per_step: Estimate
+    energy_per_token: Estimate
+    energy_of_run: Estimate
+    drawn_costs: dict[str, float]
     collective: str | None
     choice: str | None
     stages: Records[Record]

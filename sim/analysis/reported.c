@@ -108,7 +108,8 @@ const char *reported_text(struct arena *arena, const struct reported *reported, 
 				   ? arena_printf(arena, "%.4g", value)
 				   : quantity_format(arena, reported->quantity, value);
 	if (reported->quantity == QUANTITY_COUNT)
-		text = arena_printf(arena, "%.4g", value);
+		text = arena_printf(
+			arena, fabs(value) >= 1e4 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
 	return reported->unit ? arena_printf(arena, "%s %s", text, reported->unit) : text;
 }
 

@@ -563,7 +563,6 @@ static struct serve_search *answer(struct layout_search *s)
 		.closed = s->closed,
 		.gpus_count = s->gpus,
 		.quantile_ratio = s->params->slo_quantile_ratio,
-		.price_count = s->scenario->params->gpu_hour_price_count,
 		.layouts = layouts,
 		.layout_count = count,
 		.best_count = good < s->request->most_count ? good : s->request->most_count,

@@ -58,7 +58,7 @@ struct serve_mark { /* a simulated load of a layout */
 struct serve_search {
 	const char *name, *setup; /* of the case */
 	bool closed;              /* loads are clients, and otherwise requests/s */
-	double gpus_count, quantile_ratio, price_count;
+	double gpus_count, quantile_ratio;
 	const struct serve_layout *layouts; /* the best first; those without a load come last */
 	size_t layout_count, best_count;    /* best_count: those with a load, at most most_count */
 	struct estimate load; /* of the first layout; without draws it has no interval */

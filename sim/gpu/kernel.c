@@ -53,66 +53,6 @@ static const double split_counts[SPLITS] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define FFT_SIDE        32.0
 #define FFT_FREQUENCIES (FFT_SIDE * (FFT_SIDE / 2 + 1))
 
-static const struct gpu_generation_facts generations[] = {
-#define GENERATION(id, key, name, types, lanes, other_lanes, gddr_bps, hbm_bps, tensor_ratio,      \
-		   power_W, lane_power_W, lane_most_ratio)                                         \
-	{#name,        types,   {lanes, other_lanes}, {gddr_bps, hbm_bps},                         \
-	 tensor_ratio, power_W, lane_power_W,         lane_most_ratio},
-#include "sim/gpu/generations.def"
-};
-
-const struct gpu_generation_facts *gpu_generation_facts(int generation)
-{
-	return &generations[generation];
-}
-
-bool gpu_generation_has(int generation, enum number_type type)
-{
-	return generations[generation].types & 1U << type;
-}
-
-/* Returns the rate that the GPU's file states for the type; 0: none. */
-static double stated_flops(const struct gpu_params *gpu, enum number_type type)
-{
-	const double rates[] = {
-		[NUMBER_FP32] = gpu->fp32_flops, [NUMBER_TF32] = gpu->tf32_flops,
-		[NUMBER_FP16] = gpu->fp16_flops, [NUMBER_BF16] = gpu->bf16_flops,
-		[NUMBER_FP8] = gpu->fp8_flops,   [NUMBER_INT8] = gpu->int8_flops,
-		[NUMBER_FP4] = gpu->fp4_flops,
-	};
-	return rates[type];
-}
-
-bool gpu_has(const struct gpu_params *gpu, enum number_type type)
-{
-	if (type == NUMBER_FP32 || type == NUMBER_FP16)
-		return gpu_generation_has(gpu->generation, type) ||
-		       gpu_peak_flops(gpu, type) > gpu->fp32_flops;
-	return stated_flops(gpu, type) > 0;
-}
-
-bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type)
-{
-	if (type == NUMBER_FP16)
-		return gpu->fp16_flops > 0 && gpu->generation >= GENERATION_VOLTA;
-	return type != NUMBER_FP32 && gpu_has(gpu, type);
-}
-
-/* Returns the type in which the GPU computes a product of that type. */
-static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
-{
-	while (type != NUMBER_FP32 && !(stated_flops(gpu, type) > 0))
-		type = type == NUMBER_FP4                          ? NUMBER_FP8
-		       : type == NUMBER_FP8 || type == NUMBER_INT8 ? NUMBER_BF16
-								   : NUMBER_FP32;
-	return type;
-}
-
-double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
-{
-	return stated_flops(gpu, computed_in(gpu, type));
-}
-
 double cache_hit_ratio(double used_B, double cache_B)
 {
 	if (!(cache_B > 0))
@@ -135,24 +75,18 @@ struct kernel_machine {
 };
 
 /* Returns the rate of arithmetic at the clock under load, divided by that at the clock of the
- * generation's reference GPU. Less power for each operation means a lower clock. An operation on
- * half as many bits needs half of the power. The exponent is at most 1, so a higher peak without
- * more power never lowers the rate. */
+ * generation's reference GPU. Less power for each operation means a lower clock. The exponent is
+ * at most 1, so a higher peak without more power never lowers the rate. */
 static double power_ratio(const struct gpu_params *gpu, const struct kernel_params *kernels,
 			  enum number_type type)
 {
-	static const double operations[] = {
-		[NUMBER_TF32] = 0.5, [NUMBER_FP16] = 1, [NUMBER_BF16] = 1,
-		[NUMBER_FP8] = 2,    [NUMBER_INT8] = 2, [NUMBER_FP4] = 4,
-	};
-	const struct gpu_generation_facts *facts = gpu_generation_facts(gpu->generation);
-	bool tensor = gpu_has_tensor_cores(gpu, type);
-	double needed_W = stated_flops(gpu, type) / 1e12 *
-			  (tensor ? facts->power_W / operations[type] : facts->lane_power_W);
+	double needed_W = gpu_needed_power_W(gpu, type);
 	if (!(gpu->power_W > 0) || !(needed_W > 0))
 		return 1;
 	double ratio = pow(gpu->power_W / needed_W, kernels->power_exponent_count);
-	return tensor ? ratio : fmin(ratio, facts->lane_most_ratio);
+	return gpu_has_tensor_cores(gpu, type)
+		       ? ratio
+		       : fmin(ratio, gpu_generation_facts(gpu->generation)->lane_most_ratio);
 }
 
 /* Returns the rate of arithmetic in a program, which the power limits, divided by that of a kernel
@@ -181,7 +115,7 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		[NUMBER_INT8] = fp8_ratio,
 		[NUMBER_FP4] = kernels->product_fp4_ratio,
 	};
-	enum number_type type = computed_in(gpu, work->type);
+	enum number_type type = gpu_computed_in(gpu, work->type);
 	double ratio = work->scaled_by_blocks ? kernels->product_block_ratio : ratios[type];
 	if (work->form == KERNEL_ATTENTION)
 		ratio = work->attention.sequences > 0 ? kernels->attention_forward_ratio
@@ -468,7 +402,7 @@ static double fused_experts_s(const struct gpu_params *gpu,
 			      const struct kernel_work *work)
 {
 	const struct kernel_params *kernels = efficiency->kernels;
-	enum number_type type = computed_in(gpu, work->type);
+	enum number_type type = gpu_computed_in(gpu, work->type);
 	bool eight = type == NUMBER_FP8 || type == NUMBER_INT8 || type == NUMBER_FP4;
 	double peak_flops = gpu_peak_flops(gpu, type) * clock_ratio(gpu, efficiency, type);
 	const struct experts_machine machine = {
@@ -548,7 +482,7 @@ static double law_of_type_s(const struct gpu_params *gpu,
 		const struct kernel_convolution *c = &work->convolution;
 		if (c->part == CONVOLUTION_FILTER && c->window[0] * c->window[1] > 1)
 			time_s += 2 * (gpu->kernel_floor_s + gpu->kernel_gap_s);
-		if (computed_in(gpu, work->type) == NUMBER_FP32)
+		if (gpu_computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return fmin(time_s, direct_s(gpu, kernels, work, bytes_s));
 	}
@@ -571,7 +505,7 @@ static double law_s(const struct gpu_params *gpu, const struct efficiency_params
 		    const struct kernel_work *work)
 {
 	double time_s = law_of_type_s(gpu, efficiency, work);
-	if (computed_in(gpu, work->type) != NUMBER_TF32)
+	if (gpu_computed_in(gpu, work->type) != NUMBER_TF32)
 		return time_s;
 	struct kernel_work wide = *work;
 	wide.type = NUMBER_FP32;

@@ -48,6 +48,14 @@ const struct gpu_generation_facts *gpu_generation_facts(int generation);
 bool gpu_has(const struct gpu_params *gpu, enum number_type type);
 /* Returns true if the GPU has tensor cores for the type. */
 bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type);
+/* Returns the type in which the GPU computes a product of that type. */
+enum number_type gpu_computed_in(const struct gpu_params *gpu, enum number_type type);
+/* Returns the power that the GPU would take at its highest clock, if its board had no limit; 0:
+ * unknown. An operation on half as many bits needs half of the power. */
+double gpu_needed_power_W(const struct gpu_params *gpu, enum number_type type);
+/* Returns the power of the board while large products run: its limit, or the power at the highest
+ * clock if that is less. Returns 0 if neither is known. */
+double gpu_full_power_W(const struct gpu_params *gpu, enum number_type type);
 
 enum kernel_form {
 	KERNEL_PASS, /* reads and writes memory; arithmetic is negligible */

@@ -508,13 +508,18 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 		    offset <= serving + offsetof(struct serving_answers, goodput_per_s);
 	bool time = offset == offsetof(struct job_point, step_s) ||
 		    offset == offsetof(struct job_point, elapsed_s) ||
+		    offset == offsetof(struct job_point, energy_J) ||
+		    offset == offsetof(struct job_point, sample_cost) ||
 		    (offset >= serving && !share && !rate);
+	/* what an hour costs does not depend on the speed */
+	bool steady = offset == offsetof(struct job_point, power_W) ||
+		      offset == offsetof(struct job_point, hour_cost);
 	for (size_t i = 0; i < draws->count; i++) {
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];
 		double drawn = *(const double *)(const void *)((const char *)answer + offset);
 		shares[count] = answer->failed ? 0 : main_share(draws, answer);
-		if (isfinite(drawn) || !time)
+		if (isfinite(drawn) || !(time || steady))
 			values[count++] = isfinite(drawn) ? drawn : 0;
 		largest = count ? fmax(largest, values[count - 1]) : largest;
 	}
@@ -532,9 +537,12 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	struct mixture m = {.values = values,
 			    .count = count,
 			    .error = relative ? draws->ratio_error : draws->error};
+	if (steady)
+		m.error.ratio = 0;
 	const struct error_spread spread = {m.error, added, time};
-	estimate = added.ratio > 0 ? spread_interval(arena, &spread, value, values, shares, count)
-				   : interval_of(value, values, &m);
+	estimate = added.ratio > 0 && !steady
+			   ? spread_interval(arena, &spread, value, values, shares, count)
+			   : interval_of(value, values, &m);
 	if (m.error.ratio > 0 && (share || is_ratio))
 		estimate.high = fmax(value, fmin(fmax(1, largest), estimate.high));
 	return estimate;
@@ -565,22 +573,27 @@ static struct model_error part_error(const struct error_part *a, const struct er
 	return error_a;
 }
 
-struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
+/* Divides the costs or the throughputs of a and b. The model errors act on both alike. */
+static struct quotient quotient_of(const struct prediction *a, const struct prediction *b,
+				   bool cost)
 {
-	double value = a->throughput.value / b->throughput.value;
+	const struct breakdown_part *dividends = cost ? a->drawn_costs : a->drawn;
+	const struct breakdown_part *divisors = cost ? b->drawn_costs : b->drawn;
+	const struct estimate x = cost ? a->cost_sample : a->throughput;
+	const struct estimate y = cost ? b->cost_sample : b->throughput;
+	double value = x.value / y.value;
 	if ((a->drawn_count == 0) != (b->drawn_count == 0))
 		return (struct quotient){estimate_exact(value), NAN};
 	if (a->drawn_count == 0 || a->seed != b->seed || a->drawn_count != b->drawn_count)
-		return quotient_apart(a->throughput, b->throughput);
+		return quotient_apart(x, y);
 	struct arena *scratch = arena_new();
 	double *values = ARENA_ARRAY(scratch, a->drawn_count, double);
 	struct mixture m = {.values = values};
-	bool same = true; /* the same case */
+	bool same = true; /* the same work on the same system */
 	for (size_t i = 0; i < a->drawn_count; i++) {
-		double dividend = a->drawn[i].seconds, divisor = b->drawn[i].seconds;
-		same &= dividend == divisor;
-		if (divisor > 0)
-			values[m.count++] = dividend / divisor;
+		same &= a->drawn[i].seconds == b->drawn[i].seconds;
+		if (divisors[i].seconds > 0)
+			values[m.count++] = dividends[i].seconds / divisors[i].seconds;
 	}
 	for (size_t i = 0; i < a->error_count && i < b->error_count && !same; i++)
 		m.error = model_error_sum(m.error, part_error(&a->errors[i], &b->errors[i]));
@@ -591,4 +604,14 @@ struct quotient draws_quotient(const struct prediction *a, const struct predicti
 	}
 	arena_free(scratch);
 	return quotient;
+}
+
+struct quotient draws_quotient(const struct prediction *a, const struct prediction *b)
+{
+	return quotient_of(a, b, false);
+}
+
+struct quotient draws_cost_quotient(const struct prediction *a, const struct prediction *b)
+{
+	return quotient_of(a, b, true);
 }

@@ -61,3 +61,5 @@ struct quotient quotient_apart(struct estimate a, struct estimate b);
  * (other number or seed), the two intervals are combined as if they were independent. If only one
  * case has draws, the quotient has no interval, because that of the other case is unknown. */
 struct quotient draws_quotient(const struct prediction *a, const struct prediction *b);
+/* The same for the cost of a sample, request or collective. Prices that both cases share cancel. */
+struct quotient draws_cost_quotient(const struct prediction *a, const struct prediction *b);

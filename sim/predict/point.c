@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
 #include "sim/predict/baselines.h"
+#include "sim/predict/cost.h"
 #include "sim/predict/predict.h"
 
 #define ANSWER_NONE(field) .field = NAN,
@@ -354,6 +355,7 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 	if (with_baseline && scenario->style < JOBS_COLLECTIVE && !scenario->jobs[0].plan)
 		add_ratios(arena, scenario, seed, baselines, &point);
 	point.gpu_utilization = utilization(scenario, &point);
+	costs_add(scenario, &point);
 	if (scenario->phases)
 		elapsed_add(arena, scenario, seed, &point);
 	if (scenario->run)

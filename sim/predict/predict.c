@@ -3,6 +3,7 @@
 #include "sim/engine/names.h"
 #include "sim/fabric/link.h"
 #include "sim/predict/breakdown.h"
+#include "sim/predict/cost.h"
 #include "sim/predict/draws.h"
 #include "sim/predict/effects.h"
 #include "sim/predict/remedies.h"
@@ -350,6 +351,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	summarize_run(arena, scenario, point, draws, p);
 	if (scenario->style == JOBS_SERVING)
 		summarize_serving(arena, scenario, point, draws, p);
+	costs_summarize(arena, scenario, point, draws, p);
 	p->connect_s = point->outcome.jobs[0].connect_s;
 	p->choice = point->outcome.jobs[0].choice;
 	if (!point->failed)

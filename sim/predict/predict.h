@@ -41,7 +41,10 @@ struct predict_options {
 #define EACH_ANSWER(DO)                                                                            \
 	DO(throughput)                                                                             \
 	DO(step_s)                                                                                 \
-	DO(ratio) DO(gpu_utilization) DO(elapsed_s) DO(goodput_ratio) DO(failures_count)
+	DO(ratio)                                                                                  \
+	DO(gpu_utilization)                                                                        \
+	DO(elapsed_s) DO(goodput_ratio) DO(failures_count) DO(power_W) DO(hour_cost) DO(energy_J)  \
+		DO(sample_cost)
 
 /* The results of one job at a point. */
 struct job_point {
@@ -50,7 +53,10 @@ struct job_point {
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
 	double elapsed_s; /* time from launch to end of the job; NaN: not asked for */
 	double goodput_ratio, failures_count; /* of a long run; NaN: there is none */
-	struct serving_answers serving;       /* of a replica's service; NaN for other jobs */
+	/* of the whole case, only in draws: power; cost of an hour; energy and cost of a sample,
+	 * request or collective; NaN: not asked for, or a price is not known */
+	double power_W, hour_cost, energy_J, sample_cost;
+	struct serving_answers serving; /* of a replica's service; NaN for other jobs */
 };
 /* A point of a job that has failed. */
 struct job_point job_point_failed(const char *reason);
@@ -60,7 +66,8 @@ struct point {
 	const char *reason, *broken;
 	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
 	double goodput_ratio, failures_count;
-	struct serving_answers serving; /* of all services */
+	double power_W, hour_cost, energy_J, sample_cost; /* as in struct job_point */
+	struct serving_answers serving;                   /* of all services */
 	/* parts of elapsed_s of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX];
 	size_t phase_count;

@@ -7,6 +7,10 @@
 	ANSWER_REQUESTS, ANSWER_SERVED_TOKENS, ANSWER_LATENCY_P50, ANSWER_LATENCY_P99,             \
 		ANSWER_FIRST_P99, ANSWER_BETWEEN_P99, ANSWER_ATTAINMENT
 
+#define COST_ANSWERS                                                                               \
+	ANSWER_COST_HOUR, ANSWER_COST_SAMPLE, ANSWER_COST_TOKEN, ANSWER_COST_RUN, ANSWER_CHEAPER,  \
+		ANSWER_POWER
+
 /* Returns a kind of which the throughput is: samples, requests or bytes per second. */
 static enum prediction_kind counted(const struct prediction *p)
 {
@@ -21,6 +25,14 @@ struct quotient throughput_quotient(const struct prediction *a, const struct pre
 	return a == b ? (struct quotient){estimate_exact(1), NAN} : draws_quotient(a, b);
 }
 
+struct quotient cost_quotient(const struct prediction *a, const struct prediction *b)
+{
+	if (!a->ok || !b->ok || counted(a) != counted(b) || !isfinite(a->cost_sample.value) ||
+	    !isfinite(b->cost_sample.value))
+		return (struct quotient){ESTIMATE_NONE, NAN};
+	return a == b ? (struct quotient){estimate_exact(1), NAN} : draws_cost_quotient(a, b);
+}
+
 static struct result_cell cell_of(const struct prediction *p, enum answer answer,
 				  const struct prediction *first)
 {
@@ -29,9 +41,10 @@ static struct result_cell cell_of(const struct prediction *p, enum answer answer
 		return (struct result_cell){NULL, ESTIMATE_NONE};
 	if (row->text)
 		return (struct result_cell){reported_text_of(row, p), ESTIMATE_NONE};
-	if (answer == ANSWER_FASTER) {
-		double above_one = throughput_quotient(p, first).above_one;
-		return (struct result_cell){NULL, estimate_exact(round(1000 * above_one) / 1000)};
+	if (answer == ANSWER_FASTER || answer == ANSWER_CHEAPER) {
+		double chance = answer == ANSWER_FASTER ? throughput_quotient(p, first).above_one
+							: 1 - cost_quotient(p, first).above_one;
+		return (struct result_cell){NULL, estimate_exact(round(1000 * chance) / 1000)};
 	}
 	return (struct result_cell){NULL, answer == ANSWER_TO_FIRST
 						  ? throughput_quotient(p, first).estimate
@@ -140,17 +153,29 @@ static struct result_table *tabulate(struct arena *arena, const enum answer *ans
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
-	static const enum answer columns[] = {ANSWER_NAME,        ANSWER_GPUS,
-					      ANSWER_THROUGHPUT,  ANSWER_TOKENS_GPU,
-					      ANSWER_MFU,         ANSWER_BANDWIDTH,
-					      ANSWER_TO_FIRST,    ANSWER_FASTER,
-					      ANSWER_TO_LOCAL,    ANSWER_EFFICIENCY,
-					      ANSWER_STEP,        ANSWER_TIME,
-					      ANSWER_TRAINING,    ANSWER_ELAPSED,
-					      ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,
-					      ANSWER_EXPOSED,     ANSWER_BUBBLE,
-					      ANSWER_INPUT,       ANSWER_CHOICE,
-					      SERVING_ANSWERS,    ANSWER_UTILIZATION_VALUE,
+	static const enum answer columns[] = {ANSWER_NAME,
+					      ANSWER_GPUS,
+					      ANSWER_THROUGHPUT,
+					      ANSWER_TOKENS_GPU,
+					      ANSWER_MFU,
+					      ANSWER_BANDWIDTH,
+					      ANSWER_TO_FIRST,
+					      ANSWER_FASTER,
+					      ANSWER_TO_LOCAL,
+					      ANSWER_EFFICIENCY,
+					      ANSWER_STEP,
+					      ANSWER_TIME,
+					      ANSWER_TRAINING,
+					      ANSWER_ELAPSED,
+					      ANSWER_RUN_GOODPUT,
+					      ANSWER_GPU_HOURS,
+					      COST_ANSWERS,
+					      ANSWER_EXPOSED,
+					      ANSWER_BUBBLE,
+					      ANSWER_INPUT,
+					      ANSWER_CHOICE,
+					      SERVING_ANSWERS,
+					      ANSWER_UTILIZATION_VALUE,
 					      ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
 			(struct answer_lines){.predictions = predictions, .count = count});
@@ -159,12 +184,12 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
 {
 	static const enum answer columns[] = {
-		ANSWER_GPUS,        ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,    ANSWER_MFU,
-		ANSWER_BANDWIDTH,   ANSWER_SPEEDUP,    ANSWER_FASTER,        ANSWER_EFFICIENCY,
-		ANSWER_STEP,        ANSWER_TIME,       ANSWER_EXPOSED,       ANSWER_BUBBLE,
-		ANSWER_STRAGGLER,   ANSWER_INPUT,      ANSWER_TRAINING,      ANSWER_ELAPSED,
-		ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,  ANSWER_CHOICE_OF_JOB, SERVING_ANSWERS,
-		ANSWER_BOTTLENECK,  ANSWER_VERDICT};
+		ANSWER_GPUS,        ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH,   ANSWER_SPEEDUP,    ANSWER_FASTER,     ANSWER_EFFICIENCY,
+		ANSWER_STEP,        ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_STRAGGLER,   ANSWER_INPUT,      ANSWER_TRAINING,   ANSWER_ELAPSED,
+		ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,  COST_ANSWERS,      ANSWER_CHOICE_OF_JOB,
+		SERVING_ANSWERS,    ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "scaling",
 			arena_printf(arena, "Scaling of %s", scaling->name),
 			(struct answer_lines){.predictions = scaling->predictions,
@@ -221,12 +246,12 @@ static const char *axes_without_effect(struct arena *arena, const struct sweep *
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
 	static const enum answer columns[] = {
-		DECISION,         ANSWER_THROUGHPUT,  ANSWER_TOKENS_GPU,  ANSWER_MFU,
-		ANSWER_BANDWIDTH, ANSWER_RATIO,       ANSWER_SPEEDUP,     ANSWER_EFFICIENCY,
-		ANSWER_STEP,      ANSWER_TIME,        ANSWER_EXPOSED,     ANSWER_BUBBLE,
-		ANSWER_INPUT,     ANSWER_ELAPSED,     ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,
-		SERVING_ANSWERS,  ANSWER_UTILIZATION, ANSWER_CHOICE,      ANSWER_BOTTLENECK,
-		ANSWER_VERDICT};
+		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
+		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_RUN_GOODPUT,
+		ANSWER_GPU_HOURS, COST_ANSWERS,      SERVING_ANSWERS,   ANSWER_UTILIZATION,
+		ANSWER_CHOICE,    ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =
@@ -257,7 +282,8 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
 		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
 		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_RUN_GOODPUT,
-		ANSWER_GPU_HOURS, SERVING_ANSWERS,   ANSWER_BOTTLENECK, ANSWER_VERDICT};
+		ANSWER_GPU_HOURS, COST_ANSWERS,      SERVING_ANSWERS,   ANSWER_BOTTLENECK,
+		ANSWER_VERDICT};
 	const struct dataset *dataset = outcome->dataset;
 	size_t count = dataset->row_count, width = dataset->dimension_count;
 	struct result_column *lead = ARENA_ARRAY(arena, width, struct result_column);
@@ -278,10 +304,10 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
 {
-	static const enum answer columns[] = {DECISION,      ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,
-					      ANSWER_MFU,    ANSWER_STEP,       ANSWER_EXPOSED,
-					      ANSWER_BUBBLE, ANSWER_STRAGGLER,  ANSWER_BOTTLENECK,
-					      ANSWER_VERDICT};
+	static const enum answer columns[] = {
+		DECISION,     ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_STEP,  ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
+		COST_ANSWERS, ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	static const struct prediction none = {.ok = false};
 	static const struct result_column lead[] = {
 		{"plan", QUANTITY_COUNT, true, false, NULL},

@@ -30,10 +30,31 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 /* Returns a table with a row for each of the best plans. */
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search);
 
+/* Returns the table with its rows in another order, and a title that says which one is the best.
+ * Rows that meet the target come first. The cheapest of these is the best one. It is the fastest
+ * one if no price is known, or if the target is a cost or an energy. Each row is of one of the
+ * predictions, and its first `lead` cells say which. */
+const struct result_table *ranked_table(struct arena *arena, const struct result_table *table,
+					const struct prediction *const *predictions, size_t lead,
+					const struct target *target);
+
+/* Returns true if the answer is a cost, a power or an energy. */
+bool reported_is_cost(const struct reported *row);
+/* Returns true if some prediction has a known cost. */
+bool costs_are_known(const struct prediction *const *predictions, size_t count);
+/* Draws throughput over cost for the rows of the table. Filled markers are of those that no other
+ * one exceeds in both. */
+struct drawing *cost_chart(struct arena *arena, struct chart_text text,
+			   const struct result_table *table, size_t lead,
+			   const struct prediction *const *predictions);
+
 /* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if
  * they count samples, requests and bytes. The probability is NaN without intervals and for a == b.
  */
 struct quotient throughput_quotient(const struct prediction *a, const struct prediction *b);
+
+/* Returns the cost of a sample of a divided by that of b, likewise. NaN if a price is not known. */
+struct quotient cost_quotient(const struct prediction *a, const struct prediction *b);
 
 /* Returns a table with a row for each of the best layouts, and then for those without a load. */
 const struct result_table *serve_search_table(struct arena *arena,

@@ -30,16 +30,6 @@ static const char *title_of(struct arena *arena, const struct serve_search *sear
 	return best->command ? arena_printf(arena, "%s\n%s", title, best->command) : title;
 }
 
-/* Returns the price of a million generated tokens: that of the GPUs for the time that they take. */
-static double million_price(const struct serve_search *search, const struct serve_layout *layout)
-{
-	const double MILLION = 1e6, HOUR_S = 3600;
-	if (!layout->prediction || !(search->price_count > 0))
-		return NAN;
-	return search->price_count * layout->gpus_count * MILLION /
-	       (HOUR_S * layout->prediction->token_throughput.value);
-}
-
 static struct result_cell number_cell(double value)
 {
 	return (struct result_cell){NULL, isfinite(value) ? estimate_exact(value) : ESTIMATE_NONE};
@@ -63,7 +53,7 @@ static void fill(const struct serve_search *search, size_t row, struct result_ce
 	cells[k++] = number_cell(p ? p->first_token_s[q].value : NAN);
 	cells[k++] = number_cell(p ? p->token_quantile_s[q].value : NAN);
 	if (priced)
-		cells[k++] = number_cell(million_price(search, layout));
+		cells[k++] = number_cell(p ? 1e6 * p->cost_token.value : NAN);
 	cells[k++] = (struct result_cell){layout->name, ESTIMATE_NONE};
 	cells[k++] = (struct result_cell){p ? layout->command : NULL, ESTIMATE_NONE};
 	cells[k++] = (struct result_cell){p ? "ok" : layout->reason, ESTIMATE_NONE};
@@ -85,7 +75,8 @@ const struct result_table *serve_search_table(struct arena *arena,
 	struct result_column columns[LAYOUT_KEYS + MORE];
 	size_t k = 0, q = shown_quantile(search);
 	int percent = (int)round(100 * quantiles[q]);
-	bool priced = search->price_count > 0;
+	const struct prediction *best = search->layouts[0].prediction;
+	bool priced = best && isfinite(best->cost_token.value);
 	for (size_t key = 0; key < LAYOUT_KEYS; key++)
 		if (!isnan(search->layouts[0].sizes[key]))
 			columns[k++] = sizes[key];
@@ -105,8 +96,8 @@ const struct result_table *serve_search_table(struct arena *arena,
 		(struct result_column){arena_printf(arena, "token_p%d_s", percent), QUANTITY_TIME,
 				       false, false, arena_printf(arena, "per token p%d", percent)};
 	if (priced)
-		columns[k++] = (struct result_column){"price_per_million_tokens", QUANTITY_COUNT,
-						      false, false, "price of 10^6 tokens"};
+		columns[k++] = (struct result_column){"cost_per_million_tokens", QUANTITY_COUNT,
+						      false, false, "cost of 10^6 tokens"};
 	columns[k++] = (struct result_column){"settings", QUANTITY_COUNT, true, false, ""};
 	columns[k++] = (struct result_column){"command", QUANTITY_COUNT, true, false, ""};
 	columns[k++] = (struct result_column){"verdict", QUANTITY_COUNT, true, false, NULL};

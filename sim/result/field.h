@@ -61,8 +61,10 @@ struct record_place {
 	unsigned kind;  /* enum prediction_kind */
 	bool sequences; /* the samples of training are sequences */
 	bool steps;     /* throughput counts steps */
+	bool priced;    /* the prediction has prices */
 };
-/* Returns true if results of these kinds leave the field out, because it is about requests. */
+/* Returns true if results of these kinds leave the field out, because it is about requests or
+ * costs. */
 bool field_is_absent(const struct field *field, unsigned kinds);
 bool field_is_filled(const struct field *field, const struct record_place *record);
 

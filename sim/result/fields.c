@@ -10,6 +10,7 @@ enum {
 	JOB = PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
 	NO_COLLECTIVE = PREDICTION_PROGRAMS | PREDICTION_TRAINING | PREDICTION_SERVING,
 	SERVING = PREDICTION_SERVING,
+	PRICED = PREDICTION_PRICED,
 };
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as uint64_t");
@@ -122,13 +123,13 @@ static const void *at(const struct field *field, const void *record)
 
 bool field_is_filled(const struct field *field, const struct record_place *record)
 {
-	return (field->kinds & record->kind) &&
+	return ((field->kinds & record->kind) || (record->priced && field->kinds == PRICED)) &&
 	       (field->when == ALWAYS || (field->when == IF_OK) == record->ok);
 }
 
 bool field_is_absent(const struct field *field, unsigned kinds)
 {
-	return field->kinds == SERVING && !(kinds & SERVING);
+	return (field->kinds == SERVING || field->kinds == PRICED) && !(kinds & field->kinds);
 }
 
 const char *field_text(const struct field *field, const struct record_place *record)

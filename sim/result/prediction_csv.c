@@ -72,6 +72,8 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 	struct arena *scratch = arena_new();
 	struct part_names names = part_names_of(scratch, predictions, count);
 	unsigned kinds = prediction_kinds(predictions, count);
+	for (size_t i = 0; i < count; i++)
+		kinds |= predictions[i]->currency ? PREDICTION_PRICED : 0U;
 	bool steps = strcmp(throughput_unit(predictions, count), "steps/s") == 0;
 	size_t most = prediction_fields.count, width = 0;
 	const struct field **fields = ARENA_ARRAY(scratch, most, const struct field *);
@@ -95,8 +97,10 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 		result_table_new(scratch, NULL, NULL, columns, width + names.count);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
-		const struct record_place record = {
-			.at = p, .ok = p->ok, .kind = prediction_kind(p)};
+		const struct record_place record = {.at = p,
+						    .ok = p->ok,
+						    .kind = prediction_kind(p),
+						    .priced = p->currency != NULL};
 		struct result_cell *cells = result_table_row(scratch, table);
 		for (size_t k = 0; k < width; k++)
 			cells[k] = cell_of(scratch, fields[k], &record);

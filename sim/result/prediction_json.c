@@ -135,7 +135,9 @@ static void put_fields(struct json_writer *json, struct fields fields,
 		       const struct record_place *record)
 {
 	for (size_t i = 0; i < fields.count; i++)
-		if (fields.rows[i].json && !field_is_absent(&fields.rows[i], record->kind))
+		if (fields.rows[i].json &&
+		    !field_is_absent(&fields.rows[i],
+				     record->kind | (record->priced ? PREDICTION_PRICED : 0U)))
 			put_field(json, &fields.rows[i], record);
 }
 
@@ -145,6 +147,7 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 	put_fields(json, prediction_fields,
 		   &(struct record_place){prediction, prediction->ok, prediction_kind(prediction),
 					  has_sequences(prediction),
-					  prediction->setup.counted != NULL});
+					  prediction->setup.counted != NULL,
+					  prediction->currency != NULL});
 	jw_close(json);
 }

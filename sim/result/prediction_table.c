@@ -80,9 +80,7 @@ const char *duration_text(struct arena *arena, struct estimate time_s)
 	return estimate_text(arena, QUANTITY_TIME, time_s);
 }
 
-/* Formats a throughput with four significant digits and without an exponent, from 0.1 upwards, and
- * without an interval below 0.001. */
-static const char *rate_text(struct arena *arena, struct estimate estimate)
+const char *rate_text(struct arena *arena, struct estimate estimate)
 {
 	double size = fabs(estimate.value);
 	if (size > 0 && size < 1e-3)
@@ -530,6 +528,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
+	costs_print(out, scratch, prediction);
 	if (prediction->without_effect)
 		fprintf(out, "changes nothing here: %s\n",
 			text_visible(scratch, prediction->without_effect));

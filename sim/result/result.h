@@ -197,6 +197,13 @@ struct prediction {
 	 * predictions, of which few are of model servers */
 	const struct breakdown_part *latency_cdf;
 	size_t latency_cdf_count;
+	/* The next fields are for cases with prices (docs/models/money.md); otherwise NULL and NaN.
+	 * A sample is what the throughput counts, or a collective; a run is a whole training. */
+	const char *currency;
+	const char *cost_unknown; /* which price is missing; NULL: none */
+	struct estimate cost_hour, cost_year, cost_sample, cost_step, cost_run, cost_token;
+	struct estimate power_W, energy_year_J, energy_sample_J, energy_step_J, energy_run_J,
+		energy_token_J;
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
 	const char *bottleneck;
@@ -230,6 +237,8 @@ struct prediction {
 	 * the model error of its parts. */
 	const struct breakdown_part *drawn;
 	size_t drawn_count;
+	const struct breakdown_part *drawn_costs; /* cost_sample of each draw, 0 if it failed */
+	size_t drawn_cost_count;
 	struct error_part *errors; /* only with draws, because sweeps keep a million */
 	size_t error_count;
 };
@@ -265,6 +274,8 @@ enum prediction_kind { /* each kind is one bit, so that kinds can form sets */
 		       PREDICTION_TRAINING = 2, /* a job on several GPUs */
 		       PREDICTION_COLLECTIVE = 4,
 		       PREDICTION_SERVING = 8, /* model servers */
+		       /* only in sets of fields: predictions with prices */
+		       PREDICTION_PRICED = 16,
 };
 enum prediction_kind prediction_kind(const struct prediction *prediction);
 /* Returns the set of kinds in the list. */

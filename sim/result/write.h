@@ -30,3 +30,9 @@ struct table *prediction_calls(struct arena *arena, const struct prediction *pre
  * have the unit that `like` would have (units.h); NaN: each has its own. */
 const char *estimate_text_like(struct arena *arena, enum quantity quantity,
 			       struct estimate estimate, double like);
+/* Formats a throughput with four significant digits and without an exponent, from 0.1 upwards, and
+ * without an interval below 0.001. */
+const char *rate_text(struct arena *arena, struct estimate estimate);
+
+/* Prints the cost and the energy of a prediction with prices, and nothing for others. */
+void costs_print(FILE *out, struct arena *scratch, const struct prediction *prediction);

@@ -30,8 +30,7 @@ static const struct param_row case_rows[] = {
 		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
 		   "collective libraries take RDMA where they find it"),
 	PARAM_TEXT(struct case_params, profile, "",
-		   "profile of fitted parameters: name of a file of calib/profiles/; empty means "
-		   "none"),
+		   "profile of fitted parameters: name of a file of calib/profiles/; empty: none"),
 	PARAM_TEXT(struct case_params, fail, "",
 		   "failed links, GPUs, adapters or machines, separated by commas: n0.nv0 of one "
 		   "machine, or nv0 of each; empty means none"),
@@ -80,9 +79,8 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, prefill_count, 0, 4095, "0",
 		    "number of replicas of a model server that process prompts only; the other "
 		    "case.copies generate the tokens; 0 means that all do both"),
-	PARAM_NUMBER(struct case_params, gpu_hour_price_count, QUANTITY_COUNT, 0, 1e6, "0",
-		     "price of a GPU for an hour, in the currency in which `farwire plan` prints "
-		     "the cost of a million tokens; 0 means that it prints none"),
+	PARAM_TEXT(struct case_params, prices, "",
+		   "prices and power of machines: name of a file of models/prices/; empty: none"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
@@ -232,15 +230,22 @@ static void apply_parameters(struct reader *c, const struct cfg_node *file, cons
 		case_note_evidence(c, file);
 }
 
+/* Applies the file that a parameter of the case names, and returns it; NULL: there is none. */
+static const struct cfg_node *apply_named(struct reader *c, const char *folder, const char *what,
+					  const char *key, const char *name, enum profile_pass pass)
+{
+	const struct cfg_node *file = NULL;
+	if (name[0] &&
+	    case_group(c, case_origin_of(c, key), folder, what, name, "parameters", &file))
+		apply_parameters(c, file, name, pass);
+	return file;
+}
+
 static void apply_profile(struct reader *c, enum profile_pass pass)
 {
-	const struct cfg_node *file;
-	if (!c->params->profile[0] ||
-	    !case_group(c, case_origin_of(c, "case.profile"), "calib/profiles", "profile",
-			c->params->profile, "parameters", &file))
-		return;
-	apply_parameters(c, file, c->params->profile, pass);
-	c->own_profile = !cfg_child(file, "fitted_on");
+	const struct cfg_node *file = apply_named(c, "calib/profiles", "profile", "case.profile",
+						  c->params->profile, pass);
+	c->own_profile |= file && !cfg_child(file, "fitted_on");
 }
 
 /* A profile may be of the GPU, of its generation, or of a library on these: nccl-2.8-ampere. */
@@ -402,6 +407,8 @@ static void read_world(struct reader *c)
 	if (!file)
 		return;
 	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
+	apply_named(c, "models/prices", "file of prices", "case.prices", c->params->prices,
+		    PASS_ALL_BUT_EFFICIENCIES);
 	if (case_serves(c))
 		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
@@ -445,6 +452,7 @@ static void read_world(struct reader *c)
 	if (case_serves(c) && diag_count(c->diag) == 0)
 		case_read_services(c);
 	case_read_error(c);
+	case_read_costs(c);
 }
 
 static void check_tokens(struct reader *c)
@@ -538,7 +546,7 @@ static const struct scenario *read_all(struct reader *c)
 	if (c->file)
 		cfg_only(diag, c->file,
 			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "run", "serve",
-				  "kernel"));
+				  "kernel", "cost"));
 	if (c->request->left_out.text)
 		cfg_leave_out(c->resolution, c->request->left_out.text,
 			      c->request->left_out.origin);

@@ -103,6 +103,8 @@ const struct machine *machine_read(struct topology_build *build, struct origin o
 	machine->build = own;
 	const struct cfg_node *host = cfg_child(group, "host");
 	topology_read_host(own, host, "host", path);
+	if (own->hosts.count)
+		own->hosts.items[0].machine = name;
 	topology_read_list(own, group, LIST_GUESTS);
 	if (own->guests.count == 0)
 		add_bare_guest(own, cfg_origin(group));

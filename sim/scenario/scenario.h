@@ -20,6 +20,7 @@
 #include "sim/training/phases.h"
 #include "sim/training/plan.h"
 #include "sim/training/gradients.h"
+#include "sim/scenario/cost.h"
 #include "sim/transport/dma.h"
 
 /* Whether equal machines are folded, so that one machine of each class is simulated
@@ -40,7 +41,8 @@ struct case_params {
 	bool gpu_profiles;
 	const char *gpu_profiles_without, *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count;
-	double tensor_count, expert_count, pipeline_count, prefill_count, gpu_hour_price_count;
+	double tensor_count, expert_count, pipeline_count, prefill_count;
+	const char *prices;
 	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
 	double programs_count;
 	const char *exchange, *guest;
@@ -57,6 +59,7 @@ extern const struct param_table case_table;
 
 struct host_entry {
 	const char *name;
+	const char *machine; /* name of its template, or its own name if it has none */
 	struct origin origin;
 	size_t first_guest; /* first guest of this host; SIZE_MAX: none */
 	struct host_params params;
@@ -295,6 +298,7 @@ struct scenario {
 	bool no_passing; /* true: the engine handles each event by itself. This changes only the run
 			    time. */
 	const struct case_params *params;
+	const struct costs *costs;               /* NULL: the case asks for none */
 	const struct cfg_resolution *resolution; /* all parameters with value and origin */
 	/* Model errors of the parts; 0: the kind of case has no such part. one_gpu_hash tells
 	 * programs on one GPU apart: the error of one GPU is the same number in all cases with the

@@ -122,7 +122,7 @@ void topology_read_host(struct topology_build *build, const struct cfg_node *gro
 {
 	struct reader *reader = build->reader;
 	struct host_entry *host = VEC_PUSH(reader->arena, &build->hosts);
-	host->name = name ? name : "?";
+	host->name = host->machine = name ? name : "?";
 	host->origin = cfg_origin(group);
 	if (topology_name(build, host->origin, "host", name, true))
 		reader_item(reader, group, "host", path, name, &host_table, CFG_KEYS("name"),

@@ -17,22 +17,45 @@ static const struct drawing *draw(const struct command *command,
 
 static int run(const struct command *command)
 {
+	struct target target = {0};
 	int code = EXIT_DONE;
+	struct diag *diag = diag_new(command->arena);
+	const struct case_request request = command_case(command, 0);
+	const struct scenario *scenario =
+		command->target ? case_read(command->arena, diag_new(command->arena), &request)
+				: NULL;
+	if (scenario)
+		target_read(command->arena, diag, (struct origin){"--target", 0},
+			    reporting_of(command->arena, scenario), command->target, &target);
+	if (diag_count(diag))
+		return command_failed(diag, NULL);
 	const struct prediction **predictions = command_predictions(command, NULL, &code);
 	if (!predictions)
 		return code;
 	size_t count = command_case_count(command);
-	return command_answer(command, comparison_table(command->arena, predictions, count),
-			      command->plot ? draw(command, predictions, count) : NULL, NULL);
+	struct arena *arena = command->arena;
+	const struct result_table *table = comparison_table(arena, predictions, count);
+	const struct drawing *drawing = NULL;
+	if (command->plot && costs_are_known(predictions, count))
+		drawing = cost_chart(arena, command_chart_text(command, "Throughput over cost"),
+				     table, 1, predictions);
+	else if (command->plot)
+		drawing = draw(command, predictions, count);
+	if (target.reported)
+		table = ranked_table(arena, table, predictions, 1, &target);
+	return command_answer(command, table, drawing, NULL);
 }
 
 const struct verb verb_compare = {
 	.name = "compare",
 	.words = "CASE CASE...",
-	.help = "compares cases with the first one, which counts as 1",
-	.examples = "  farwire compare local.cfg remote.cfg --plot ratios.svg\n",
-	.options =
-		"set plan serve wide format output plot no-data title seed draws jobs color quiet",
+	.help = "compares cases with the first one, which counts as 1; with --target, the cheapest "
+		"of those that satisfy it comes first",
+	.examples = "  farwire compare local.cfg remote.cfg --plot ratios.svg\n"
+		    "  farwire compare a100.cfg h100.cfg --prices list-2026 --target "
+		    "'training_time<=168 h'\n",
+	.options = "set plan serve target wide format output plot no-data title seed draws jobs "
+		   "color quiet",
 	.words_min = 2,
 	.cases = true,
 	.run = run,

@@ -272,6 +272,7 @@ const struct folder shipped_folders[FOLDER_COUNT] = {
 	{"what-ifs", "topologies/what-ifs", "dataset"},
 	{"exchanges", "models/exchanges", "exchange"},
 	{"storages", "models/storages", "storage"},
+	{"prices", "models/prices", "parameters"},
 };
 
 static const struct registry *const registries[] = {
@@ -424,10 +425,12 @@ static void list_rows(const struct command *command, struct table *table,
 static void list_parameters(const struct command *command, struct table *table)
 {
 	static const struct param_table *const tables[] = {
-		&case_table,       &host_table,     &guest_table,   &gpu_table,     &kernel_table,
-		&efficiency_table, &law_table,      &stack_table,   &runtime_table, &driver_table,
-		&dma_table,        &exchange_table, &library_table, &input_table,   &storage_table,
-		&calls_table,      &serve_table,    &plan_table,    &longrun_table};
+		&case_table,     &host_table,        &guest_table,   &gpu_table,
+		&kernel_table,   &efficiency_table,  &law_table,     &stack_table,
+		&runtime_table,  &driver_table,      &dma_table,     &exchange_table,
+		&library_table,  &input_table,       &storage_table, &calls_table,
+		&serve_table,    &plan_table,        &longrun_table, &cost_table,
+		&gpu_cost_table, &machine_cost_table};
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		list_rows(command, table, tables[i]);
 	for (size_t i = 0; i < transport_kind_count(); i++)

@@ -50,6 +50,8 @@ static const struct option options[] = {
 		 "the other"},
 	{OPTION_CASE, .name = "tokens", .value = "N",
 	 .help = "number of tokens of a whole training, for example 15e12, whose time is printed"},
+	{OPTION_CASE, .name = "prices", .value = "NAME", .complete = "names:prices",
+	 .help = "prices and power of machines and GPUs, from which costs and energy follow"},
 	{OPTION_CASE, .name = "devices", .value = "0,2,...",
 	 .help = "GPUs of each machine that the programs see, by index or name and in the order of "
 		 "ranks, as in CUDA_VISIBLE_DEVICES"},

@@ -6,6 +6,7 @@
 
 static int run(const struct command *command)
 {
+	struct target target = {0};
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
@@ -18,7 +19,14 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!scaling)
 		return command_sweep_failed(diag, fault);
-	int code = command_table(command, scaling_table(command->arena, scaling));
+	const struct reporting reporting = {.kind = prediction_kind(scaling->predictions[0])};
+	if (command->target && !target_read(command->arena, diag, (struct origin){"--target", 0},
+					    reporting, command->target, &target))
+		return command_failed(diag, NULL);
+	const struct result_table *table = scaling_table(command->arena, scaling);
+	if (target.reported)
+		table = ranked_table(command->arena, table, scaling->predictions, 1, &target);
+	int code = command_table(command, table);
 	if (code == EXIT_DONE && command->plot) {
 		struct arena *arena = command->arena;
 		struct chart_text text = command_chart_text(
@@ -40,11 +48,12 @@ const struct verb verb_scale = {
 	.name = "scale",
 	.words = "CASE",
 	.help = "predicts a training job on increasing numbers of GPUs: speed-up, efficiency, "
-		"exposed communication",
+		"exposed communication; with --target, the cheapest that satisfies it comes first",
 	.examples = "  farwire scale job.cfg --gpus 1,2,4,8 --plot scaling.svg\n"
 		    "  farwire scale --topology dgx1-v100 --model resnet50 --batch 64 --draws 0\n",
-	.options = "set plan serve gpus wide format output plot no-data title seed draws jobs "
-		   "color quiet",
+	.options =
+		"set plan serve gpus target wide format output plot no-data title seed draws jobs "
+		"color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -47,12 +47,19 @@ static int lead(const struct command *command, struct diag *diag,
 		request->ranks->finish();
 	if (!sweep)
 		return code;
-	return command_answer(command, sweep_table(command->arena, sweep),
-			      command->plot ? sweep_chart(command->arena,
-							  command_chart_text(command, NULL), sweep,
-							  target.reported ? &target : NULL)
-					    : NULL,
-			      request->journal);
+	struct arena *arena = command->arena;
+	const struct result_table *table = sweep_table(arena, sweep);
+	const struct target *wanted = target.reported ? &target : NULL;
+	bool priced = costs_are_known(sweep->points, sweep->point_count);
+	const struct drawing *drawing = NULL;
+	if (command->plot && priced && !(wanted && reported_is_cost(wanted->reported)))
+		drawing = cost_chart(arena, command_chart_text(command, "Throughput over cost"),
+				     table, sweep->axis_count, sweep->points);
+	else if (command->plot)
+		drawing = sweep_chart(arena, command_chart_text(command, NULL), sweep, wanted);
+	if (wanted && (priced || !command->plot))
+		table = ranked_table(arena, table, sweep->points, sweep->axis_count, wanted);
+	return command_answer(command, table, drawing, request->journal);
 }
 
 static int run(const struct command *command)

@@ -153,7 +153,7 @@ struct chart_text command_chart_text(const struct command *command, const char *
 struct folder {
 	const char *name, *path, *group;
 };
-enum { FOLDER_COUNT = 16 };
+enum { FOLDER_COUNT = 17 };
 extern const struct folder shipped_folders[FOLDER_COUNT];
 /* Returns the file name of a path without ".cfg", for example "ddl-host". */
 const char *command_base_name(const struct command *command, const char *path);

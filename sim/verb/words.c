@@ -85,13 +85,11 @@ static void check_outputs(struct parser *p)
 static void check_idle(struct parser *p)
 {
 	const struct command *c = p->command;
-	static const char *const options[] = {"title", "no-data", "all-ranks", "target"};
+	static const char *const options[] = {"title", "no-data", "all-ranks"};
 	if (!strstr(c->verb->options, " plot") || strcmp(c->verb->name, "plot") == 0)
 		return;
 	for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
 		bool ranks = i == 2, idle = !c->timeline && (ranks || !c->plot);
-		if (strcmp(options[i], "target") == 0 && strcmp(c->verb->name, "sweep") != 0)
-			continue; /* the question of `farwire solve` */
 		if (idle && command_gave(c, options[i]))
 			wrong(p, "--%s has an effect only on images (write %s, or leave it out)",
 			      options[i], ranks ? "--timeline FILE.svg" : "--plot FILE.svg");

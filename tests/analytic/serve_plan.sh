@@ -55,10 +55,10 @@ awk '{ x[NR] = $1 } END { exit !(x[2] > 0 && x[1] == x[2]) }' loads ||
 verdict 'serve_plan.batches_of_images_have_their_own_overhead'
 
 # two GPUs of 3.60 currency units an hour take 10^6 / (3600 x tokens/s) hours for a million tokens
-plan --set case.tensor=2 --set serve.batch=64 --set serve.tokens=512 --set case.gpu_hour_price=3.6 -o found.csv ||
+plan --set case.tensor=2 --set serve.batch=64 --set serve.tokens=512 --set 'gpu_cost.*.hour_price=3.6' -o found.csv ||
 	complain 'a fixed layout fails'
 [ "$(column tensor)" = 2 ] || complain 'a fixed layout is not kept'
-price=$(column price_per_million_tokens) tokens=$(column tokens_per_s_gpu)
+price=$(column cost_per_million_tokens) tokens=$(column tokens_per_s_gpu)
 awk -v p="$price" -v t="$tokens" 'BEGIN { exit !(p * t > 999.99 && p * t < 1000.01) }' ||
 	complain "price $price is not 1000 / $tokens"
 grep -q 'vllm serve llama3-8b --tensor-parallel-size 2 --max-num-seqs 64 --max-num-batched-tokens 512 --gpu-memory-utilization 0.9' found.csv ||

@@ -35,6 +35,7 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--runtime) _farwire_words "$(_farwire_names runtimes) none" "$current" ;;
 	--transport) _farwire_words "$(_farwire_names transports)" "$current" ;;
 	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;
+	--prices) _farwire_words "$(_farwire_names prices)" "$current" ;;
 	--exchange) _farwire_words "$(_farwire_names exchanges)" "$current" ;;
 	--collective) _farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current" ;;
 	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed goodput failures gpu_hours exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;

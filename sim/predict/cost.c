@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cost and energy of a prediction (docs/models/money.md).
+ *
+ *   power of a GPU = idle + (busy - idle) x share of the time in which kernels run
+ *   power          = (GPUs + machines + ports + further power) x PUE
+ *   own machine    = price / (years x share of them in which it works)
+ *                  + its power x price of a kWh
+ *
+ * A rent contains the electricity. */
+#include "sim/predict/cost.h"
+
+static const double HOUR_S = 3600, YEAR_H = 8766, KILO = 1000;
+
+enum basis { BASIS_UNKNOWN, BASIS_MACHINE_RENT, BASIS_GPU_RENT, BASIS_OWN };
+
+static enum basis basis_of(const struct cost_item *item)
+{
+	if (!isnan(item->machine.hour_price_count))
+		return BASIS_MACHINE_RENT;
+	if (item->gpu_name && !isnan(item->gpu.hour_price_count))
+		return BASIS_GPU_RENT;
+	return isnan(item->machine.price_count) ? BASIS_UNKNOWN : BASIS_OWN;
+}
+
+static double item_W(const struct cost_item *item, double utilization)
+{
+	double gpu_W = item->idle_W + (item->busy_W - item->idle_W) * utilization;
+	return item->machine_count * item->machine.power_W +
+	       (item->gpu_count > 0 ? item->gpu_count * gpu_W : 0);
+}
+
+/* Returns the share of the machines that are owned. */
+static double own_share(const struct costs *costs)
+{
+	double own = 0, all = 0;
+	for (size_t i = 0; i < costs->item_count; i++) {
+		all += costs->items[i].machine_count;
+		own += basis_of(&costs->items[i]) == BASIS_OWN ? costs->items[i].machine_count : 0;
+	}
+	return own / all;
+}
+
+double costs_power_W(const struct costs *costs, double utilization)
+{
+	double sum_W = costs->ports_W + costs->params.further_power_W;
+	for (size_t i = 0; i < costs->item_count; i++)
+		sum_W += item_W(&costs->items[i], utilization);
+	return sum_W * costs->params.facility_ratio;
+}
+
+/* Returns the price of an own thing for each hour in which it works. */
+static double hourly(const struct cost_params *params, double price)
+{
+	return price / (params->years_count * YEAR_H * params->used_ratio);
+}
+
+double costs_hour_count(const struct costs *costs, double utilization)
+{
+	const struct cost_params *p = &costs->params;
+	double sum = p->further_hour_price_count, own = own_share(costs), own_W = 0;
+	for (size_t i = 0; i < costs->item_count; i++) {
+		const struct cost_item *item = &costs->items[i];
+		switch (basis_of(item)) {
+		case BASIS_MACHINE_RENT:
+			sum += item->machine_count * item->machine.hour_price_count;
+			break;
+		case BASIS_GPU_RENT:
+			sum += item->gpu_count * item->gpu.hour_price_count;
+			break;
+		case BASIS_OWN:
+			sum += hourly(p, item->machine_count * item->machine.price_count);
+			if (item->gpu_name && !isnan(item->gpu.price_count))
+				sum += hourly(p, item->gpu_count * item->gpu.price_count);
+			own_W += item_W(item, utilization);
+			break;
+		default:
+			return NAN;
+		}
+	}
+	if (!(own > 0))
+		return sum;
+	if (costs->port_count > 0)
+		sum += hourly(p, own * costs->port_count * p->port_price_count);
+	own_W += own * (costs->ports_W + p->further_power_W);
+	return sum + own_W / KILO * p->facility_ratio * p->kwh_price_count;
+}
+
+const char *costs_unknown(struct arena *arena, const struct costs *costs)
+{
+	const char *text = NULL;
+	bool own = own_share(costs) > 0;
+	for (size_t i = 0; i < costs->item_count && !text; i++) {
+		const struct cost_item *item = &costs->items[i];
+		if (item->gpu_count > 0 && isnan(item->idle_W))
+			text = arena_printf(arena,
+					    "the power limit of %s is not known (write --set "
+					    "gpu.%s.power='300 W')",
+					    item->gpu_name, item->gpu_name);
+		else if (basis_of(item) == BASIS_UNKNOWN && item->gpu_name)
+			text = arena_printf(arena,
+					    "nothing states a price of %s with %s (write --set "
+					    "gpu_cost.%s.hour_price=2.5 for a rent, or --set "
+					    "machine_cost.%s.price=50000 for an own machine)",
+					    item->machine_name, item->gpu_name, item->gpu_name,
+					    item->machine_name);
+		else if (basis_of(item) == BASIS_UNKNOWN)
+			text = arena_printf(arena,
+					    "nothing states a price of %s (write --set "
+					    "machine_cost.%s.hour_price=0.5 for a rent, or --set "
+					    "machine_cost.%s.price=5000 for an own machine)",
+					    item->machine_name, item->machine_name,
+					    item->machine_name);
+	}
+	if (!text && own && isnan(costs->params.kwh_price_count))
+		text = "nothing states the price of electricity (write --set cost.kwh_price=0.15)";
+	if (!text && own && costs->port_count > 0 && isnan(costs->params.port_price_count))
+		text = "nothing states the price of a network port (write --set "
+		       "cost.port_price=300)";
+	return text;
+}
+
+void costs_add(const struct scenario *scenario, struct point *point)
+{
+	const struct costs *costs = scenario->costs;
+	if (!costs)
+		return;
+	/* a collective's throughput counts bytes */
+	double rate = scenario->style == JOBS_COLLECTIVE ? 1 / point->step_s : point->throughput;
+	point->power_W = costs_power_W(costs, point->gpu_utilization);
+	point->hour_cost = costs_hour_count(costs, point->gpu_utilization);
+	point->energy_J = point->power_W / rate;
+	point->sample_cost = point->hour_cost / HOUR_S / rate;
+}
+
+void costs_summarize(struct arena *arena, const struct scenario *scenario,
+		     const struct point *point, const struct draws *draws, struct prediction *p)
+{
+	struct estimate *const estimates[] = {
+		&p->cost_hour, &p->cost_year,    &p->cost_sample,     &p->cost_step,
+		&p->cost_run,  &p->cost_token,   &p->energy_sample_J, &p->energy_step_J,
+		&p->power_W,   &p->energy_run_J, &p->energy_token_J,  &p->energy_year_J};
+	for (size_t i = 0; i < sizeof estimates / sizeof estimates[0]; i++)
+		*estimates[i] = ESTIMATE_NONE;
+	if (!scenario->costs || point->failed)
+		return;
+	p->currency = scenario->costs->params.currency;
+	p->cost_unknown = costs_unknown(arena, scenario->costs);
+	p->power_W = draws_interval(arena, draws, point->power_W, -1,
+				    offsetof(struct job_point, power_W));
+	p->cost_hour = draws_interval(arena, draws, point->hour_cost, -1,
+				      offsetof(struct job_point, hour_cost));
+	p->energy_sample_J = draws_interval(arena, draws, point->energy_J, -1,
+					    offsetof(struct job_point, energy_J));
+	p->cost_sample = draws_interval(arena, draws, point->sample_cost, -1,
+					offsetof(struct job_point, sample_cost));
+	struct breakdown_part *drawn = ARENA_ARRAY(arena, draws->count + 1, struct breakdown_part);
+	for (size_t i = 0; i < draws->count && !p->cost_unknown; i++)
+		drawn[p->drawn_cost_count++] = (struct breakdown_part){
+			p->drawn[i].name,
+			draws->answers[i].failed ? 0 : draws->answers[i].all.sample_cost};
+	p->drawn_costs = drawn;
+	p->cost_year = estimate_scaled(p->cost_hour, YEAR_H);
+	p->energy_year_J = estimate_scaled(p->power_W, YEAR_H * HOUR_S);
+	double rate = point->power_W / point->energy_J;
+	double step = scenario->style == JOBS_SERVING ? NAN : rate * point->step_s;
+	double run =
+		rate * (isfinite(p->training_s.value) ? p->training_s.value : point->elapsed_s);
+	double token = rate / p->token_throughput.value;
+	p->cost_step = estimate_scaled(p->cost_sample, step);
+	p->energy_step_J = estimate_scaled(p->energy_sample_J, step);
+	p->cost_run = estimate_scaled(p->cost_sample, run);
+	p->energy_run_J = estimate_scaled(p->energy_sample_J, run);
+	p->cost_token = estimate_scaled(p->cost_sample, token);
+	p->energy_token_J = estimate_scaled(p->energy_sample_J, token);
+}

@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Costs and energy follow from prices, power and times by the sums that docs/models/money.md states.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+root=$PWD
+cd "$scratch" || exit 2
+
+# a server with two GPUs of 300 W and a client without one, on one cable of 100 Gb/s
+cat >box.cfg <<'END'
+topology = {
+	name = "box";
+	hosts = ( { name = "box"; cores = 8; }, { name = "desk"; cores = 8; } );
+	guests = ( { name = "server"; host = "box"; kind = "bare"; }, { name = "client"; host = "desk"; kind = "bare"; } );
+	gpus = ( { name = "gpu0"; host = "box"; profile = "v100-sxm2"; }, { name = "gpu1"; host = "box"; profile = "v100-sxm2"; } );
+	links = (
+		{ name = "slot0"; kind = "pcie"; ends = ["box", "gpu0"]; generation = 3; lanes = 16; },
+		{ name = "slot1"; kind = "pcie"; ends = ["box", "gpu1"]; generation = 3; lanes = 16; },
+		{ name = "cable"; kind = "ethernet"; ends = ["server", "client"]; bandwidth = "100 Gbit/s"; latency = "2 us"; }
+	);
+};
+END
+# predict ARGS...: predicts a program on one GPU, without ports and with a PUE of 1
+predict() {
+	"$FARWIRE" run --topology box.cfg -q --draws 0 --format csv --set cost.facility=1 --set cost.port_power=0W \
+		--set cost.port_rate_power=0W --set machine_cost.box.power=100W "$@" >found.csv
+}
+# column NAME: the last row's value in that column of found.csv
+column() {
+	tr -d '\r' <found.csv | sed 's/"[^"]*"/text/g' |
+		awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { x = $k } END { print x }'
+}
+# is NAME EXPRESSION: compares a column with a number to a part in 10^6
+is() {
+	awk -v x="$(column "$1")" "BEGIN { y = $2; exit !(x > y * (1 - 1e-6) && x < y * (1 + 1e-6)) }" ||
+		complain "$1 is $(column "$1"), not $2"
+}
+
+gpu='--set gpu_cost.v100-sxm2.idle=0.1 --set gpu_cost.v100-sxm2.busy=0.5'
+kernel='--set kernel.m=4096 --set kernel.n=4096 --set kernel.k=4096 --set kernel.type=fp16'
+# 100 W / 2, because the case uses one of two GPUs, and 10 % or 50 % of 300 W
+# shellcheck disable=SC2086 # lists of words
+{
+	predict --calls "$root/models/programs/null-call.jsonl" $gpu
+	is power_W '50 + 30'
+	is energy_per_sample_J "80 * $(column step_s)"
+	[ -z "$(column cost_per_hour)" ] || complain 'an hour without a price costs something'
+	predict $kernel $gpu
+	is power_W '50 + 150'
+	predict $kernel $gpu --set cost.facility=1.5 --set cost.port_power=4W --set cost.port_rate_power=6W
+	# both ends of the cable take 4 + 6 W; 0.5 of 2 machines are in use
+	is power_W '1.5 * (200 + 2 * 10 * 0.25)'
+	predict --model resnet50 --batch 32 --stack pytorch $gpu
+	is power_W "50 + 30 + 120 * $(column gpu_utilization)"
+}
+verdict 'money.power_is_idle_power_and_the_share_of_busy_time'
+
+# shellcheck disable=SC2086 # lists of words
+{
+	predict $kernel $gpu --set gpu_cost.v100-sxm2.hour_price=3.6
+	is cost_per_hour 3.6
+	is cost_per_sample "0.001 * $(column step_s)"
+	predict $kernel $gpu --set machine_cost.box.hour_price=8
+	is cost_per_hour 4
+	# 87660 hours are 10 years; half of the machine and one GPU work in half of them
+	own='--set machine_cost.box.price=87660 --set gpu_cost.v100-sxm2.price=8766 --set cost.years=10 --set cost.used=0.5'
+	predict $kernel $gpu $own --set cost.kwh_price=0.2 --set cost.port_price=876.6
+	# the cable has two ends, of which the case uses a quarter
+	is cost_per_hour '2 * (0.5 + 0.1 + 2 * 0.25 * 0.01) + 0.2 * 0.2'
+	# a free machine has a price
+	predict $kernel $gpu --set machine_cost.box.price=0 --set cost.kwh_price=0.2 --set cost.port_price=0
+	is cost_per_hour 0.04
+	predict $kernel $gpu $own --set cost.port_price=0
+	[ -z "$(column cost_per_hour)" ] || complain 'an own machine without a price of electricity costs something'
+}
+expect 0 '' run --topology box.cfg -q --draws 0 $kernel $gpu
+shows 'cost: unknown, because nothing states a price of box with v100-sxm2 .write --set gpu_cost.v100-sxm2.hour_price=2.5'
+shows '^energy: '
+expect 0 '' run --topology box.cfg -q --draws 0 $kernel
+grep -qE '^(cost|energy):' "$scratch.out" && complain 'a case without prices prints costs'
+verdict 'money.costs_are_rents_or_written_off_prices_and_none_is_assumed'
+
+# a forwarded program uses the client and half of the server
+remote='--model resnet50 --batch 32 --stack pytorch --program client --server server --runtime asynchronous'
+# shellcheck disable=SC2086 # lists of words
+{
+	predict $remote $gpu --set machine_cost.desk.power=60W --set machine_cost.desk.hour_price=1 --set gpu_cost.v100-sxm2.hour_price=2
+	is cost_per_hour 3
+	is power_W "60 + 50 + 30 + 120 * $(column gpu_utilization)"
+}
+expect 0 '' run --topology box.cfg -q --draws 0 $remote --set gpu_cost.v100-sxm2.hour_price=2
+shows 'nothing states a price of desk '
+verdict 'money.client_and_server_of_a_forwarded_program_both_count'
+
+# two rents of one system: the ratio is exact, although times and the common price are uncertain
+cat >prices.cfg <<'END'
+parameters = ( { path = "gpu_cost.v100-sxm2.hour_price"; fit = { value = 2; low = 1; high = 4; }; } );
+END
+for rent in 2 3; do
+	cat >rent$rent.cfg <<END
+case = { name = "rent $rent"; topology = "box.cfg"; settings = ["gpu_cost.v100-sxm2.hour_price=$rent"]; };
+END
+	cat >batch$rent.cfg <<END
+case = { name = "batch $rent"; topology = "box.cfg"; batch = $((16 * rent)); };
+END
+done
+network='--model resnet50 --stack pytorch'
+# shellcheck disable=SC2086 # lists of words
+{
+	"$FARWIRE" compare rent2.cfg rent3.cfg $network -q --draws 8 --format csv >found.csv
+	is cost_per_hour 3
+	[ "$(column cheaper)" = 0 ] || complain "a rent of 3 is cheaper than 2 with a probability of $(column cheaper)"
+	"$FARWIRE" compare batch2.cfg batch3.cfg $network --prices prices.cfg -q --draws 8 --format csv >found.csv
+	[ "$(column cheaper)" = "$(column faster)" ] || complain 'a common price does not cancel'
+	awk -v low="$(column cost_per_hour_low)" -v high="$(column cost_per_hour_high)" 'BEGIN { exit !(low < 1.5 && high > 2.7) }' ||
+		complain 'the interval of the price is lost'
+}
+verdict 'money.chance_to_be_cheaper_excludes_common_errors'
+
+# shellcheck disable=SC2086 # lists of words
+{
+	expect 0 '' compare rent3.cfg rent2.cfg $network -q --draws 0 --target 'step<=10 s'
+	shows '^cheapest with step time <= 10 s: rent 2, cost of a sample '
+	grep -nE '^rent [23]' "$scratch.out" | head -n 1 | grep -q 'rent 2' || complain 'the cheapest is not the first row'
+	expect 0 '' compare batch2.cfg batch3.cfg $network -q --draws 0 --set gpu_cost.v100-sxm2.hour_price=1 --target 'cost<=1'
+	shows '^fastest with cost of a sample <= 1: batch 3'
+	expect 0 '' compare rent3.cfg rent2.cfg $network -q --draws 0 --target 'step<=1 us'
+	shows '^no row meets step time <= 1 us'
+	expect 0 '' sweep rent2.cfg $network -q --draws 0 --vary case.batch=16,64 --target 'cost_per_hour<=3'
+	shows '^fastest with cost of an hour <= 3: case.batch=64'
+	expect 2 'no result called .euro' compare rent3.cfg rent2.cfg $network -q --target 'euro<=1'
+}
+verdict 'money.target_puts_the_cheapest_or_the_fastest_row_first'
