@@ -12,9 +12,9 @@ struct periods {
 	struct arena *arena;
 	const struct scenario *scenario;
 	uint64_t seed;
-	double before_count, last_count; /* micro-batches of the last two runs */
-	struct world_outcome before, last;
-	double before_slope_s; /* time of a micro-batch before these runs; NaN: unknown */
+	/* the last three runs, and their numbers of micro-batches */
+	struct world_outcome runs[RUNS_LEAST];
+	double counts[RUNS_LEAST];
 	uint64_t events_count; /* of all runs */
 };
 
@@ -42,22 +42,40 @@ static struct world_outcome run_shorter(const struct periods *p, const struct tr
 	return outcome;
 }
 
-static bool are_alike(const struct job_run *a, const struct job_run *b)
+/* Returns true if the last two periods make the same of a time that these runs have. */
+static bool is_even(const struct periods *p, const double times_s[RUNS_LEAST])
 {
-	return a->step_count == b->step_count && a->steady_first == b->steady_first &&
-	       !a->rank_times == !b->rank_times;
+	const double *counts = p->counts;
+	double left = (double)p->scenario->jobs[0].plan->micro_batch_count - counts[2];
+	double before_s = (times_s[1] - times_s[0]) / (counts[1] - counts[0]);
+	double last_s = (times_s[2] - times_s[1]) / (counts[2] - counts[1]);
+	double step_s = job_run_step_s(&p->runs[2].jobs[0]);
+	double slope_s = (step_s - job_run_step_s(&p->runs[1].jobs[0])) / (counts[2] - counts[1]);
+	return fabs(last_s - before_s) * left <= settled_ratio * (step_s + slope_s * left);
 }
 
-/* Returns true if the last two periods give the same time of the whole step. */
-static bool is_settled(struct periods *p)
+static bool is_settled(const struct periods *p)
 {
-	const struct job_run *before = &p->before.jobs[0], *last = &p->last.jobs[0];
-	double left = (double)p->scenario->jobs[0].plan->micro_batch_count - p->last_count;
-	double last_s = job_run_step_s(last);
-	double slope_s = (last_s - job_run_step_s(before)) / (p->last_count - p->before_count);
-	double moved_s = fabs(slope_s - p->before_slope_s) * left;
-	p->before_slope_s = are_alike(before, last) ? slope_s : NAN;
-	return are_alike(before, last) && moved_s <= settled_ratio * (last_s + slope_s * left);
+	const struct job_run *last = &p->runs[2].jobs[0];
+	double times_s[RUNS_LEAST];
+	for (size_t i = 0; i < RUNS_LEAST; i++) {
+		const struct job_run *run = &p->runs[i].jobs[0];
+		if (run->step_count != last->step_count ||
+		    run->steady_first != last->steady_first || !run->rank_times)
+			return false;
+		times_s[i] = job_run_step_s(run);
+	}
+	bool even = is_even(p, times_s);
+	for (size_t rank = 0; even && rank < last->entry->rank_count; rank++)
+		for (int k = 0; k < GPU_TIME_COUNT; k++) {
+			for (size_t i = 0; i < RUNS_LEAST; i++) {
+				const struct job_run *run = &p->runs[i].jobs[0];
+				times_s[i] = s_from_ps(run->rank_times[rank].ps[k]) /
+					     run->steady_work;
+			}
+			even = even && is_even(p, times_s);
+		}
+	return even;
 }
 
 /* ---- extension ---- */
@@ -99,9 +117,9 @@ static void extend_step(const struct extension *e, struct step_record *last,
 
 static void extend_job(const struct periods *p, const struct extension *e)
 {
-	struct job_run *last = &p->last.jobs[0];
-	const struct job_run *before = &p->before.jobs[0];
-	size_t ranks = last->rank_times ? last->entry->rank_count : 0;
+	struct job_run *last = &p->runs[2].jobs[0];
+	const struct job_run *before = &p->runs[1].jobs[0];
+	size_t ranks = last->entry->rank_count;
 	struct step_record *steps = ARENA_ARRAY(p->arena, last->step_count, struct step_record);
 	struct rank_times *times = ARENA_ARRAY(p->arena, ranks, struct rank_times);
 	for (size_t i = 0; i < last->step_count; i++) {
@@ -114,7 +132,7 @@ static void extend_job(const struct periods *p, const struct extension *e)
 			extend_ps(e, &times[i].ps[k], before->rank_times[i].ps[k]);
 	}
 	last->steps = steps;
-	last->rank_times = ranks ? times : NULL;
+	last->rank_times = times;
 	last->shorter_program = before->program;
 	last->extended_ratio = e->ratio;
 	extend_count(e, &last->comm.collectives_count, before->comm.collectives_count);
@@ -126,10 +144,10 @@ static void extend_job(const struct periods *p, const struct extension *e)
 
 static void extend_outcome(struct periods *p)
 {
-	struct world_outcome *last = &p->last;
-	const struct world_outcome *before = &p->before;
+	struct world_outcome *last = &p->runs[2];
+	const struct world_outcome *before = &p->runs[1];
 	double all = (double)p->scenario->jobs[0].plan->micro_batch_count;
-	const struct extension e = {(all - p->last_count) / (p->last_count - p->before_count)};
+	const struct extension e = {(all - p->counts[2]) / (p->counts[2] - p->counts[1])};
 	extend_job(p, &e);
 	extend(&e, &last->end_s, before->end_s);
 	extend(&e, &last->window_s, before->window_s);
@@ -153,7 +171,7 @@ static bool is_worth(const struct training_plan *plan, double most)
 	return used <= most;
 }
 
-/* Runs the plan with more and more micro-batches. Returns true if p->last is the outcome. */
+/* Runs the plan with more and more micro-batches. Returns true if the last run is the outcome. */
 static bool extends(struct periods *p)
 {
 	const struct training_plan *plan = p->scenario->jobs[0].plan;
@@ -164,14 +182,14 @@ static bool extends(struct periods *p)
 		used += (double)shorter->played_count;
 		if (used > most)
 			return false;
-		p->before = p->last;
-		p->before_count = p->last_count;
-		p->last = run_shorter(p, shorter);
-		p->last_count = (double)shorter->played_count;
-		p->events_count += p->last.events_count;
-		if (p->last.broken || p->last.jobs[0].failed)
+		memmove(p->runs, p->runs + 1, 2 * sizeof *p->runs);
+		memmove(p->counts, p->counts + 1, 2 * sizeof *p->counts);
+		p->runs[2] = run_shorter(p, shorter);
+		p->counts[2] = (double)shorter->played_count;
+		p->events_count += p->runs[2].events_count;
+		if (p->runs[2].broken || p->runs[2].jobs[0].failed)
 			return true;
-		if (run > 0 && is_settled(p)) {
+		if (run + 1 >= RUNS_LEAST && is_settled(p)) {
 			extend_outcome(p);
 			return true;
 		}
@@ -183,9 +201,8 @@ static bool extends(struct periods *p)
 struct world_outcome periods_run(struct arena *arena, const struct scenario *scenario,
 				 uint64_t seed, struct trace *trace)
 {
-	struct periods p = {
-		.arena = arena, .scenario = scenario, .seed = seed, .before_slope_s = NAN};
+	struct periods p = {.arena = arena, .scenario = scenario, .seed = seed};
 	if (may_extend(scenario, trace) && extends(&p))
-		return p.last;
+		return p.runs[RUNS_LEAST - 1];
 	return world_run(arena, scenario, seed, trace);
 }
