@@ -112,6 +112,8 @@ size_t plan_cut(struct arena *arena, const struct network *network, size_t part_
  * and says why if it is not of that form, or has other numbers of parts or blocks. */
 const size_t *plan_layout(struct arena *arena, const char *text, size_t part_count,
 			  size_t block_count, const char **why);
+/* Returns the number of parts of such a text; 0: it is not of that form, and *why says so. */
+size_t plan_layout_parts(struct arena *arena, const char *text, const char **why);
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */
