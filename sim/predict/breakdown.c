@@ -150,7 +150,8 @@ static void count_calls(struct arena *arena, const struct job_run *run,
 			struct prediction *prediction)
 {
 	double counts[CALL_KIND_COUNT + 1] = {0};
-	count_program(run->program, 1 + run->extended_ratio, counts);
+	count_program(run->program, 1, counts);
+	count_program(run->longer_program, run->extended_ratio, counts);
 	count_program(run->shorter_program, -run->extended_ratio, counts);
 	struct breakdown_part *calls =
 		ARENA_ARRAY(arena, CALL_KIND_COUNT + 1, struct breakdown_part);

@@ -29,7 +29,14 @@ static bool may_extend(const struct scenario *scenario, const struct trace *trac
 	return !trace && !lossy && scenario->job_count == 1 && job->plan && !job->runtime;
 }
 
-static struct world_outcome run_shorter(const struct periods *p, const struct training_plan *plan)
+static bool is_first_step(const struct scenario *scenario)
+{
+	return scenario->steps_count == 1 && scenario->steps_warmup_count < 1;
+}
+
+/* Runs the first step, or all steps, with as many micro-batches as `plan` plays. */
+static struct world_outcome run_shorter(struct periods *p, const struct training_plan *plan,
+					bool first_step)
 {
 	struct scenario *scenario = ARENA_NEW(p->arena, struct scenario);
 	struct job_entry *job = ARENA_NEW(p->arena, struct job_entry);
@@ -37,8 +44,13 @@ static struct world_outcome run_shorter(const struct periods *p, const struct tr
 	*job = p->scenario->jobs[0];
 	job->plan = plan;
 	scenario->jobs = job;
+	if (first_step) {
+		scenario->steps_count = 1;
+		scenario->steps_warmup_count = 0;
+	}
 	struct world_outcome outcome = world_run(p->arena, scenario, p->seed, NULL);
 	outcome.jobs[0].entry = &p->scenario->jobs[0];
+	p->events_count += outcome.events_count;
 	return outcome;
 }
 
@@ -56,23 +68,15 @@ static bool is_even(const struct periods *p, const double times_s[RUNS_LEAST])
 
 static bool is_settled(const struct periods *p)
 {
-	const struct job_run *last = &p->runs[2].jobs[0];
 	double times_s[RUNS_LEAST];
-	for (size_t i = 0; i < RUNS_LEAST; i++) {
-		const struct job_run *run = &p->runs[i].jobs[0];
-		if (run->step_count != last->step_count ||
-		    run->steady_first != last->steady_first || !run->rank_times)
-			return false;
-		times_s[i] = job_run_step_s(run);
-	}
+	for (size_t i = 0; i < RUNS_LEAST; i++)
+		times_s[i] = job_run_step_s(&p->runs[i].jobs[0]);
 	bool even = is_even(p, times_s);
-	for (size_t rank = 0; even && rank < last->entry->rank_count; rank++)
+	for (size_t rank = 0; even && rank < p->scenario->jobs[0].rank_count; rank++)
 		for (int k = 0; k < GPU_TIME_COUNT; k++) {
-			for (size_t i = 0; i < RUNS_LEAST; i++) {
-				const struct job_run *run = &p->runs[i].jobs[0];
-				times_s[i] = s_from_ps(run->rank_times[rank].ps[k]) /
-					     run->steady_work;
-			}
+			for (size_t i = 0; i < RUNS_LEAST; i++)
+				times_s[i] = s_from_ps(
+					p->runs[i].jobs[0].rank_times[rank].ps[k]);
 			even = even && is_even(p, times_s);
 		}
 	return even;
@@ -80,87 +84,108 @@ static bool is_settled(const struct periods *p)
 
 /* ---- extension ---- */
 
+/* Adds to what a step of `to` has the difference of two first steps, `times` times. */
 struct extension {
-	double ratio; /* micro-batches that are left over those of the last period */
+	const struct world_outcome *before, *last; /* one step each */
+	struct world_outcome *to;
+	double times;
 };
 
-static void extend(const struct extension *e, double *last, double before)
+static void extend(double *to, double last, double before, double times)
 {
-	*last += (*last - before) * e->ratio;
+	*to += (last - before) * times;
 }
 
-static void extend_ps(const struct extension *e, int64_t *last, int64_t before)
+static void extend_ps(int64_t *to, int64_t last, int64_t before, double times)
 {
-	*last += (int64_t)round((double)(*last - before) * e->ratio);
+	*to += (int64_t)round((double)(last - before) * times);
 }
 
-static void extend_count(const struct extension *e, uint64_t *last, uint64_t before)
+static void extend_count(uint64_t *to, uint64_t last, uint64_t before, double times)
 {
-	*last += (uint64_t)round((double)(*last - before) * e->ratio);
+	*to += (uint64_t)round((double)(last - before) * times);
 }
 
-static void extend_step(const struct extension *e, struct step_record *last,
-			const struct step_record *before)
+/* Extends step `index` of the run, which begins later, because the steps before it are longer. */
+static void extend_step(const struct extension *e, struct step_record *to, size_t index)
 {
-	extend_ps(e, &last->start_ps, before->start_ps);
-	extend_ps(e, &last->end_ps, before->end_ps);
-	extend_ps(e, &last->mark_ps, before->mark_ps);
-	extend(e, &last->gpu_busy_s, before->gpu_busy_s);
-	extend(e, &last->exposed_s, before->exposed_s);
-	extend(e, &last->work_ps, before->work_ps);
-	extend_count(e, &last->calls_count, before->calls_count);
+	const struct step_record *a = e->before->jobs[0].steps, *b = e->last->jobs[0].steps;
+	double times = e->times;
+	int64_t before_ps = a->end_ps - a->start_ps, last_ps = b->end_ps - b->start_ps;
+	extend_ps(&to->start_ps, last_ps, before_ps, times * (double)index);
+	extend_ps(&to->end_ps, last_ps, before_ps, times * (double)(index + 1));
+	extend_ps(&to->mark_ps, last_ps, before_ps, times * (double)(index + 1));
+	extend(&to->gpu_busy_s, b->gpu_busy_s, a->gpu_busy_s, times);
+	extend(&to->exposed_s, b->exposed_s, a->exposed_s, times);
+	extend(&to->work_ps, b->work_ps, a->work_ps, times);
+	extend_count(&to->calls_count, b->calls_count, a->calls_count, times);
 	for (int k = 0; k < TIME_KIND_COUNT; k++) {
-		extend(e, &last->thread_s[k], before->thread_s[k]);
-		extend(e, &last->gpu_idle_s[k], before->gpu_idle_s[k]);
+		extend(&to->thread_s[k], b->thread_s[k], a->thread_s[k], times);
+		extend(&to->gpu_idle_s[k], b->gpu_idle_s[k], a->gpu_idle_s[k], times);
 	}
 }
 
-static void extend_job(const struct periods *p, const struct extension *e)
+static void extend_job(struct arena *arena, const struct extension *e)
 {
-	struct job_run *last = &p->runs[2].jobs[0];
-	const struct job_run *before = &p->runs[1].jobs[0];
-	size_t ranks = last->entry->rank_count;
-	struct step_record *steps = ARENA_ARRAY(p->arena, last->step_count, struct step_record);
-	struct rank_times *times = ARENA_ARRAY(p->arena, ranks, struct rank_times);
-	for (size_t i = 0; i < last->step_count; i++) {
-		steps[i] = last->steps[i];
-		extend_step(e, &steps[i], &before->steps[i]);
+	struct job_run *to = &e->to->jobs[0];
+	const struct job_run *a = &e->before->jobs[0], *b = &e->last->jobs[0];
+	double all = (double)to->step_count * e->times, some = (double)to->steady_count * e->times;
+	struct step_record *steps = ARENA_ARRAY(arena, to->step_count, struct step_record);
+	struct rank_times *times = ARENA_ARRAY(arena, to->entry->rank_count, struct rank_times);
+	for (size_t i = 0; i < to->step_count; i++) {
+		steps[i] = to->steps[i];
+		extend_step(e, &steps[i], i);
 	}
-	for (size_t i = 0; i < ranks; i++) {
-		times[i] = last->rank_times[i];
+	for (size_t i = 0; i < to->entry->rank_count; i++) {
+		times[i] = to->rank_times[i];
 		for (int k = 0; k < GPU_TIME_COUNT; k++)
-			extend_ps(e, &times[i].ps[k], before->rank_times[i].ps[k]);
+			extend_ps(&times[i].ps[k], b->rank_times[i].ps[k], a->rank_times[i].ps[k],
+				  some);
 	}
-	last->steps = steps;
-	last->rank_times = times;
-	last->shorter_program = before->program;
-	last->extended_ratio = e->ratio;
-	extend_count(e, &last->comm.collectives_count, before->comm.collectives_count);
-	extend_count(e, &last->comm.sends_count, before->comm.sends_count);
-	extend(e, &last->comm.sent_B, before->comm.sent_B);
-	extend(e, &last->comm.delivered_B, before->comm.delivered_B);
-	extend(e, &last->comm.network_B, before->comm.network_B);
+	to->steps = steps;
+	to->rank_times = times;
+	to->longer_program = b->program;
+	to->shorter_program = a->program;
+	to->extended_ratio = e->times;
+	extend_count(&to->comm.collectives_count, b->comm.collectives_count,
+		     a->comm.collectives_count, all);
+	extend_count(&to->comm.sends_count, b->comm.sends_count, a->comm.sends_count, all);
+	extend(&to->comm.sent_B, b->comm.sent_B, a->comm.sent_B, all);
+	extend(&to->comm.delivered_B, b->comm.delivered_B, a->comm.delivered_B, all);
+	extend(&to->comm.network_B, b->comm.network_B, a->comm.network_B, all);
 }
 
-static void extend_outcome(struct periods *p)
+static struct world_outcome extended(struct periods *p)
 {
-	struct world_outcome *last = &p->runs[2];
-	const struct world_outcome *before = &p->runs[1];
-	double all = (double)p->scenario->jobs[0].plan->micro_batch_count;
-	const struct extension e = {(all - p->counts[2]) / (p->counts[2] - p->counts[1])};
-	extend_job(p, &e);
-	extend(&e, &last->end_s, before->end_s);
-	extend(&e, &last->window_s, before->window_s);
+	struct training_plan *plan = ARENA_NEW(p->arena, struct training_plan);
+	struct world_outcome to = p->runs[0];
+	*plan = *p->scenario->jobs[0].plan;
+	plan->played_count = (size_t)p->counts[0];
+	if (!is_first_step(p->scenario))
+		to = run_shorter(p, plan, false);
+	if (to.broken || to.jobs[0].failed)
+		return to;
+	const struct world_outcome *a = &p->runs[1], *b = &p->runs[2];
+	double left = (double)plan->micro_batch_count - p->counts[0];
+	const struct extension e = {a, b, &to, left / (p->counts[2] - p->counts[1])};
+	double all = e.times * (double)to.jobs[0].step_count;
+	/* The window has more steps than began in it, if ranks began one before it opened. */
+	double some = e.times * round(to.window_s / job_run_step_s(&to.jobs[0]));
 	for (size_t i = 0; i < p->scenario->topology.gpu_count; i++)
-		extend(&e, &last->gpu_busy_s[i], before->gpu_busy_s[i]);
+		extend(&to.gpu_busy_s[i], b->gpu_busy_s[i], a->gpu_busy_s[i], some);
 	for (int i = 0; i < WAIT_COUNT; i++)
-		extend(&e, &last->waits_s[i], before->waits_s[i]);
-	for (size_t i = 0; i < last->link_count; i++) {
-		extend(&e, &last->links[i].carried_B, before->links[i].carried_B);
-		extend(&e, &last->links[i].busy_s, before->links[i].busy_s);
-		extend(&e, &last->links[i].window_B, before->links[i].window_B);
+		extend(&to.waits_s[i], b->waits_s[i], a->waits_s[i], some);
+	for (size_t i = 0; i < to.link_count; i++) {
+		const struct link_use *x = &a->links[i], *y = &b->links[i];
+		extend(&to.links[i].carried_B, y->carried_B, x->carried_B, all);
+		extend(&to.links[i].busy_s, y->busy_s, x->busy_s, all);
+		extend(&to.links[i].window_B, y->window_B, x->window_B, some);
 	}
-	last->events_count = p->events_count;
+	extend(&to.end_s, b->end_s, a->end_s, all);
+	extend(&to.window_s, b->window_s, a->window_s, some);
+	extend_job(p->arena, &e);
+	to.events_count = p->events_count;
+	return to;
 }
 
 static bool is_worth(const struct training_plan *plan, double most)
@@ -171,8 +196,8 @@ static bool is_worth(const struct training_plan *plan, double most)
 	return used <= most;
 }
 
-/* Runs the plan with more and more micro-batches. Returns true if the last run is the outcome. */
-static bool extends(struct periods *p)
+/* Runs the plan with more and more micro-batches. Returns true if that gives the outcome. */
+static bool extends(struct periods *p, struct world_outcome *outcome)
 {
 	const struct training_plan *plan = p->scenario->jobs[0].plan;
 	double most = worth_ratio * (double)plan->micro_batch_count, used = 0;
@@ -184,13 +209,12 @@ static bool extends(struct periods *p)
 			return false;
 		memmove(p->runs, p->runs + 1, 2 * sizeof *p->runs);
 		memmove(p->counts, p->counts + 1, 2 * sizeof *p->counts);
-		p->runs[2] = run_shorter(p, shorter);
+		*outcome = p->runs[2] = run_shorter(p, shorter, true);
 		p->counts[2] = (double)shorter->played_count;
-		p->events_count += p->runs[2].events_count;
-		if (p->runs[2].broken || p->runs[2].jobs[0].failed)
+		if (outcome->broken || outcome->jobs[0].failed)
 			return true;
 		if (run + 1 >= RUNS_LEAST && is_settled(p)) {
-			extend_outcome(p);
+			*outcome = extended(p);
 			return true;
 		}
 		periods += periods < 2 ? 1 : periods;
@@ -202,7 +226,8 @@ struct world_outcome periods_run(struct arena *arena, const struct scenario *sce
 				 uint64_t seed, struct trace *trace)
 {
 	struct periods p = {.arena = arena, .scenario = scenario, .seed = seed};
-	if (may_extend(scenario, trace) && extends(&p))
-		return p.runs[RUNS_LEAST - 1];
+	struct world_outcome outcome;
+	if (may_extend(scenario, trace) && extends(&p, &outcome))
+		return outcome;
 	return world_run(arena, scenario, seed, trace);
 }

@@ -54,9 +54,9 @@ struct job_run { /* the result of one job */
 	bool failed;
 	const char *reason;              /* reason of the failure */
 	const struct program *program;   /* of the first rank, unfused; NULL: no calls are played */
-	/* If times and counters were extended (sim/predict/periods.h): the program of the run before,
-	 * and how often its difference to `program` was added. Otherwise NULL. */
-	const struct program *shorter_program;
+	/* If times and counters were extended (sim/predict/periods.h): the programs whose difference
+	 * was added to `program`, and how often. Otherwise NULL. */
+	const struct program *longer_program, *shorter_program;
 	double extended_ratio;
 	const struct step_record *steps; /* all steps, or the repetitions of a collective */
 	size_t step_count;
