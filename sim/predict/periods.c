@@ -2,8 +2,9 @@
 #include "sim/predict/periods.h"
 #include "sim/training/plan.h"
 
-/* The extended step may change by this part of it if the period before the last is used instead. */
-static const double settled_ratio = 5e-5;
+/* If the period before the last is used instead, the extended step and the times of its ranks may
+ * change by these parts of the step. */
+static const double step_ratio = 5e-5, part_ratio = 5e-4;
 /* Runs for an extension have at most this part of all micro-batches. */
 static const double worth_ratio = 0.5;
 enum { RUNS_LEAST = 3 };
@@ -12,7 +13,7 @@ struct periods {
 	struct arena *arena;
 	const struct scenario *scenario;
 	uint64_t seed;
-	/* the last three runs, and their numbers of micro-batches */
+	/* three runs, and their numbers of micro-batches */
 	struct world_outcome runs[RUNS_LEAST];
 	double counts[RUNS_LEAST];
 	uint64_t events_count; /* of all runs */
@@ -54,8 +55,8 @@ static struct world_outcome run_shorter(struct periods *p, const struct training
 	return outcome;
 }
 
-/* Returns true if the last two periods make the same of a time that these runs have. */
-static bool is_even(const struct periods *p, const double times_s[RUNS_LEAST])
+/* Returns true if both periods extend a time of these runs to the same, up to `ratio` of a step. */
+static bool is_even(const struct periods *p, const double times_s[RUNS_LEAST], double ratio)
 {
 	const double *counts = p->counts;
 	double left = (double)p->scenario->jobs[0].plan->micro_batch_count - counts[2];
@@ -63,7 +64,7 @@ static bool is_even(const struct periods *p, const double times_s[RUNS_LEAST])
 	double last_s = (times_s[2] - times_s[1]) / (counts[2] - counts[1]);
 	double step_s = job_run_step_s(&p->runs[2].jobs[0]);
 	double slope_s = (step_s - job_run_step_s(&p->runs[1].jobs[0])) / (counts[2] - counts[1]);
-	return fabs(last_s - before_s) * left <= settled_ratio * (step_s + slope_s * left);
+	return fabs(last_s - before_s) * left <= ratio * (step_s + slope_s * left);
 }
 
 static bool is_settled(const struct periods *p)
@@ -71,13 +72,13 @@ static bool is_settled(const struct periods *p)
 	double times_s[RUNS_LEAST];
 	for (size_t i = 0; i < RUNS_LEAST; i++)
 		times_s[i] = job_run_step_s(&p->runs[i].jobs[0]);
-	bool even = is_even(p, times_s);
+	bool even = is_even(p, times_s, step_ratio);
 	for (size_t rank = 0; even && rank < p->scenario->jobs[0].rank_count; rank++)
 		for (int k = 0; k < GPU_TIME_COUNT; k++) {
 			for (size_t i = 0; i < RUNS_LEAST; i++)
 				times_s[i] = s_from_ps(
 					p->runs[i].jobs[0].rank_times[rank].ps[k]);
-			even = even && is_even(p, times_s);
+			even = even && is_even(p, times_s, part_ratio);
 		}
 	return even;
 }
@@ -207,8 +208,13 @@ static bool extends(struct periods *p, struct world_outcome *outcome)
 		used += (double)shorter->played_count;
 		if (used > most)
 			return false;
-		memmove(p->runs, p->runs + 1, 2 * sizeof *p->runs);
-		memmove(p->counts, p->counts + 1, 2 * sizeof *p->counts);
+		/* The fourth run takes the place of the second one, so that two periods that
+		 * alternate count as one. */
+		size_t first = run == RUNS_LEAST ? 1 : 0;
+		for (size_t i = first; i + 1 < RUNS_LEAST; i++) {
+			p->runs[i] = p->runs[i + 1];
+			p->counts[i] = p->counts[i + 1];
+		}
 		*outcome = p->runs[2] = run_shorter(p, shorter, true);
 		p->counts[2] = (double)shorter->played_count;
 		if (outcome->broken || outcome->jobs[0].failed)
