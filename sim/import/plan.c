@@ -106,8 +106,8 @@ static void read_groups(struct plan_reader *p)
 			p->gpus, product);
 }
 
-/* Reads the blocks of each part. Megatron-LM divides the parts by the stages, and has no setting for
- * chunks then. Layers that predict further tokens (m) are left out, as in networks. */
+/* Reads the blocks of each part. Megatron-LM divides the parts by the stages, and has no setting
+ * for chunks then. Layers that predict further tokens (m) are left out, as in networks. */
 static void read_layout(struct plan_reader *p, const struct setting_read *layout)
 {
 	struct arena *arena = p->reading->arena;

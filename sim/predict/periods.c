@@ -76,8 +76,7 @@ static bool is_settled(const struct periods *p)
 	for (size_t rank = 0; even && rank < p->scenario->jobs[0].rank_count; rank++)
 		for (int k = 0; k < GPU_TIME_COUNT; k++) {
 			for (size_t i = 0; i < RUNS_LEAST; i++)
-				times_s[i] = s_from_ps(
-					p->runs[i].jobs[0].rank_times[rank].ps[k]);
+				times_s[i] = s_from_ps(p->runs[i].jobs[0].rank_times[rank].ps[k]);
 			even = even && is_even(p, times_s, part_ratio);
 		}
 	return even;

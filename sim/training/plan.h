@@ -82,8 +82,9 @@ struct near_request {
  * "tp=4,recompute=full". NULL: no three changes are enough. */
 const char *plan_near(struct arena *arena, const struct near_request *request);
 
-/* From some number of micro-batches on, each further period of them takes the same time. Returns the
- * plan with programs of that number and `periods` more periods, of the same memory and batch. */
+/* From some number of micro-batches on, each further period of them takes the same time. Returns
+ * the plan with programs of that number and `periods` more periods, of the same memory and batch.
+ */
 struct training_plan plan_shorter(const struct training_plan *plan, size_t periods);
 /* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory,
  * or their messages too many for one step within events_most. Only played micro-batches count. */

@@ -12,18 +12,17 @@ enum { MOST = 12 };
 
 static const struct scenario *read_plan(struct arena *arena, const char *const *more)
 {
-	static const char *const same[] = {
-		"case.topology=dgx-h100", "case.model=gpt3-1.3b", "case.stack=pytorch-fsdp-bf16",
-		"case.exchange=nccl-2.18", "case.gpus=8"};
+	static const char *const same[] = {"case.topology=dgx-h100", "case.model=gpt3-1.3b",
+					   "case.stack=pytorch-fsdp-bf16",
+					   "case.exchange=nccl-2.18", "case.gpus=8"};
 	struct setting settings[sizeof same / sizeof same[0] + MOST];
 	size_t count = 0;
 	for (; count < sizeof same / sizeof same[0]; count++)
 		settings[count] = (struct setting){same[count], {"test", 0}};
 	for (; *more && count < sizeof settings / sizeof settings[0]; more++)
 		settings[count++] = (struct setting){*more, {"test", 0}};
-	const struct case_request request = {.settings = settings,
-					     .setting_count = count,
-					     .data_root = data_root_find(arena)};
+	const struct case_request request = {
+		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
 	return case_read(arena, diag_new(arena), &request);
 }
 
@@ -52,7 +51,8 @@ static void check_equal(const struct scenario *scenario, const struct world_outc
 	CHECK_NEAR(x->comm.sent_B / (double)x->step_count, y->comm.sent_B / (double)y->step_count,
 		   within);
 	for (size_t i = 0; i < a->link_count; i++)
-		CHECK(fabs(a->links[i].window_B / a->window_s - b->links[i].window_B / b->window_s) <=
+		CHECK(fabs(a->links[i].window_B / a->window_s -
+			   b->links[i].window_B / b->window_s) <=
 		      5 * within * a->links[i].capacity_Bps);
 }
 
@@ -108,8 +108,7 @@ static void traces_and_short_steps_are_simulated_whole(void)
 static void a_plan_without_memory_fails_at_once(void)
 {
 	static const char *const plan[MOST] = {"plan.pp=4", "plan.global_batch=4000",
-					       "plan.schedule=gpipe",
-					       "gpu.h100-sxm5.memory=4 GiB"};
+					       "plan.schedule=gpipe", "gpu.h100-sxm5.memory=4 GiB"};
 	struct arena *arena = arena_new();
 	const struct scenario *scenario = read_plan(arena, plan);
 	if (CHECK(scenario)) {
