@@ -119,10 +119,29 @@ static void a_plan_without_memory_fails_at_once(void)
 	arena_free(arena);
 }
 
+/* 20,000 micro-batches of 26 units on 8 GPUs are more passes than fit into memory. A plain question
+ * plays few of them. */
+static void only_a_trace_of_too_many_micro_batches_is_refused(void)
+{
+	static const char *const plan[MOST] = {"plan.global_batch=160000"};
+	struct arena *arena = arena_new();
+	const struct scenario *scenario = read_plan(arena, plan);
+	if (CHECK(scenario)) {
+		const struct world_outcome run = periods_run(arena, scenario, 1, NULL);
+		CHECK(!run.broken && !run.jobs[0].failed && run.jobs[0].extended_ratio > 0);
+		const struct world_outcome shown =
+			periods_run(arena, scenario, 1, trace_new(arena));
+		CHECK(shown.jobs[0].failed);
+		CHECK_PART(shown.jobs[0].reason, "which is too much");
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(extended_steps_equal_whole_ones_within_a_ten_thousandth),
 	TEST(traces_and_short_steps_are_simulated_whole),
 	TEST(a_plan_without_memory_fails_at_once),
+	TEST(only_a_trace_of_too_many_micro_batches_is_refused),
 };
 
 int main(void)
