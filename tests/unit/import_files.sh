@@ -90,7 +90,7 @@ torchrun --nproc_per_node 8 --nnodes 16 pretrain_gpt.py --pipeline-model-paralle
   --tensor-model-parallel-size 8 --pipeline-model-parallel-layout 'Et*3|(tt|)*27(t|)*3tmL'
 END
 expect 0 'left out' import plan layout.sh
-shows 'layout = "Et\*3|(tt|)\*27(t|)\*3tL"; # layout.sh:'
+shows 'layout = "Et\*3\|\(tt\|\)\*27\(t\|\)\*3tL"; # layout.sh:'
 shows 'chunks = 2;'
 sed "s/'Et.*'/'Et|tL|'/" layout.sh >wrong.sh
 expect 2 "is not a layout: .* L, logits and loss, must come last" import plan wrong.sh
