@@ -128,7 +128,8 @@ static void read_layout(struct plan_reader *p, const struct setting_read *layout
 		return;
 	}
 	put(p, "layout", arena_printf(arena, "\"%s\"", text), FIELD_LAYOUT, "");
-	put_number(p, "chunks", (double)(parts / stages), FIELD_LAYOUT, "");
+	size_t chunks = parts / stages;
+	put_number(p, "chunks", (double)chunks, FIELD_LAYOUT, "");
 }
 
 static void read_chunks(struct plan_reader *p)
