@@ -4,6 +4,7 @@
  * Values that a configuration leaves out have the defaults of its tool, not those of farwire. The
  * sources are those of fields.def. */
 #include "sim/import/settings.h"
+#include "sim/training/plan.h"
 
 struct plan_reader {
 	struct settings *settings;
@@ -105,6 +106,32 @@ static void read_groups(struct plan_reader *p)
 			p->gpus, product);
 }
 
+/* Reads the blocks of each part. Megatron-LM divides the parts by the stages, and has no setting
+ * for chunks then. Layers that predict further tokens (m) are left out, as in networks. */
+static void read_layout(struct plan_reader *p, const struct setting_read *layout)
+{
+	struct arena *arena = p->reading->arena;
+	char *text = arena_strdup(arena, layout->value), *end = text;
+	for (const char *from = layout->value; *from; from++)
+		if (*from != 'm')
+			*end++ = *from;
+	*end = '\0';
+	const char *why;
+	size_t parts = plan_layout_parts(arena, text, &why), stages = (size_t)p->pp;
+	if (strcmp(text, layout->value) != 0)
+		reading_note(p->reading, "layers that predict further tokens (m) are left out");
+	if (parts > 0 && parts % stages != 0)
+		why = arena_printf(arena, "it has %zu parts, which %zu stages do not divide", parts,
+				   stages);
+	if (parts == 0 || parts % stages != 0) {
+		refuse(p, layout, arena_printf(arena, "is not a layout: %s", why));
+		return;
+	}
+	put(p, "layout", arena_printf(arena, "\"%s\"", text), FIELD_LAYOUT, "");
+	size_t chunks = parts / stages;
+	put_number(p, "chunks", (double)chunks, FIELD_LAYOUT, "");
+}
+
 static void read_chunks(struct plan_reader *p)
 {
 	static const struct word schedules[] = {{"1F1B", "\"1f1b\""},
@@ -114,7 +141,10 @@ static void read_chunks(struct plan_reader *p)
 						{NULL, NULL}};
 	struct settings *s = p->settings;
 	double chunks = 1, layers = 0, part = 0;
-	if (settings_count(s, FIELD_CHUNKS, 1, &chunks))
+	const struct setting_read *layout = settings_find(s, FIELD_LAYOUT);
+	if (layout)
+		read_layout(p, layout);
+	else if (settings_count(s, FIELD_CHUNKS, 1, &chunks))
 		put_number(p, "chunks", chunks, FIELD_CHUNKS, "");
 	else if (settings_count(s, FIELD_CHUNK_LAYERS, 1, &part) &&
 		 settings_need(s, FIELD_LAYERS, &layers)) {

@@ -96,18 +96,23 @@ static void take_word(struct script *script, char *word)
 	}
 }
 
-/* Takes the words of a line. Quotes, parentheses and commas are dropped, because scripts keep
- * lists of arguments in variables. */
+/* Takes the words of a line. Quotes, commas and parentheses around words are dropped, because
+ * scripts keep lists of arguments in variables. Those inside a word stay: Et|(tt|)*29L. */
 static void take_words(struct script *script, const char *line)
 {
 	while (*(line += strspn(line, " \t()"))) {
 		char word[WORD_MAX_B];
-		size_t length = 0;
+		size_t length = 0, depth = 0;
 		if (*line == '#')
 			break;
-		for (; *line && !strchr(" \t()", *line); line++)
+		for (; *line && *line != ' ' && *line != '\t'; line++) {
+			bool list = length == 0 || strchr("=$", word[length - 1]);
+			if ((*line == '(' && list) || (*line == ')' && depth == 0))
+				break;
+			depth += (*line == '(') - (size_t)(*line == ')');
 			if (*line != '"' && *line != '\'' && length + 1 < sizeof word)
 				word[length++] = *line;
+		}
 		while (length > 0 && (word[length - 1] == ';' || word[length - 1] == ','))
 			length--;
 		word[length] = '\0';

@@ -132,18 +132,27 @@ static size_t counted_kind(const struct cuda_call *call)
 	return call->by_library ? CALL_KIND_COUNT : call->kind;
 }
 
-/* Counts the calls of a step by kind, without marks and without kernels of a graph. */
-static void count_calls(struct arena *arena, const struct program *program,
-			struct prediction *prediction)
+/* Adds `weight` for each call to counts by kind, without marks and without kernels of a graph. */
+static void count_program(const struct program *program, double weight,
+			  double counts[CALL_KIND_COUNT + 1])
 {
-	double counts[CALL_KIND_COUNT + 1] = {0};
 	for (size_t i = 0; program && i < program->thread_count; i++)
 		for (size_t k = 0; k < program->threads[i].count; k++) {
 			const struct item *item = &program->threads[i].items[k];
 			if (item->kind == ITEM_CALL && !call_is_mark(item->call.kind) &&
 			    !item->call.in_graph)
-				counts[counted_kind(&item->call)] += 1 + item->call.repeats;
+				counts[counted_kind(&item->call)] +=
+					weight * (1 + item->call.repeats);
 		}
+}
+
+static void count_calls(struct arena *arena, const struct job_run *run,
+			struct prediction *prediction)
+{
+	double counts[CALL_KIND_COUNT + 1] = {0};
+	count_program(run->program, 1, counts);
+	count_program(run->longer_program, run->extended_ratio, counts);
+	count_program(run->shorter_program, -run->extended_ratio, counts);
 	struct breakdown_part *calls =
 		ARENA_ARRAY(arena, CALL_KIND_COUNT + 1, struct breakdown_part);
 	for (size_t kind = 0; kind <= CALL_KIND_COUNT; kind++)
@@ -205,7 +214,7 @@ static void summarize_programs(struct arena *arena, const struct world_outcome *
 		put_calls(arena, run, step_time_of(run).span, prediction);
 	prediction->calls_count = last->calls_count;
 	prediction->polls_count = last->polls_count;
-	count_calls(arena, run->program, prediction);
+	count_calls(arena, run, prediction);
 	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;
 }
 

@@ -2,6 +2,7 @@
 /* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
 #include "sim/predict/baselines.h"
 #include "sim/predict/cost.h"
+#include "sim/predict/periods.h"
 #include "sim/predict/predict.h"
 
 #define ANSWER_NONE(field) .field = NAN,
@@ -184,7 +185,7 @@ static struct world_outcome run_known(struct arena *arena, const struct scenario
 				      struct trace *trace)
 {
 	if (!baselines || scenario->job_count > 1 || scenario->style != JOBS_RANKS)
-		return world_run(arena, scenario, seed, trace);
+		return periods_run(arena, scenario, seed, trace);
 	uint64_t key = baseline_solo_key(scenario, seed);
 	double solo_step_s;
 	if (baselines_find(baselines, key, &solo_step_s))

@@ -183,12 +183,14 @@ static void look_at_plan(struct plan_look *look, size_t *stages)
 {
 	const struct job_entry *entry = &look->scenario->jobs[0];
 	const struct plan_groups groups = all_groups(look->arena, entry);
+	const struct training_plan shorter = plan_shorter(entry->plan, 0);
 	look->groups = kinds_of_plan(look->arena, &groups);
 	for (size_t stage = 0; stage < entry->plan->sizes[AXIS_PIPELINE]; stage++) {
 		size_t rank = plan_neighbour(entry->plan, 0, AXIS_PIPELINE, stage);
-		const struct plan_step step =
+		struct plan_step step =
 			fold_plan_step(look->scenario, &groups,
 				       fold_stand_in(look->scenario->topology.fold, rank));
+		step.plan = &shorter;
 		add_uses(look, rank, plan_program(look->arena, &step, rank));
 	}
 	for (size_t rank = 0; rank < look->fold->rank_count; rank++)

@@ -168,7 +168,11 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		gpus[i] = system_place(&w->system, entry, i);
 	const struct program **programs = ARENA_ARRAY(arena, count, const struct program *);
 	struct plan_groups groups = {0};
-	if (entry->plan)
+	const char *too_large =
+		entry->plan ? plan_too_large(arena, entry->plan, count, INFINITY) : NULL;
+	if (too_large) /* case_read looked at shorter steps only (sim/predict/periods.h) */
+		count = 0;
+	else if (entry->plan)
 		groups = plan_programs(w, entry, programs);
 	if (recorded && entry->rank_count > 1) {
 		recorded = fold_recorded_job(arena, recorded, fold);
@@ -182,7 +186,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 					       : program_of(w, entry, recorded, i * each),
 			.gpus = &gpus[i * each],
 		};
-	run->program = ranks[0].program;
+	run->program = count > 0 ? ranks[0].program : NULL;
 	/* A trace shows each kernel, except those of plans, where one span is a pass. */
 	if (!entry->plan && can_fuse(w, entry) && !engine_trace(w->system.engine))
 		fuse_programs(w, entry, ranks, count, each);
@@ -202,6 +206,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.groups = groups.groups,
 		.group_count = groups.count,
 		.recorded = entry->recorded != NULL,
+		.refused = too_large,
 	};
 	spec.comm.library = has_group(entry) ? entry->library : NULL;
 	spec.comm.fold = fold;

@@ -128,7 +128,7 @@ static bool fill_batch(struct checker *c)
 					  "micro_batch (%zu): write plan.global_batch=%zu",
 					  batch, dp, plan->micro_batch,
 					  batch > each ? batch / each * each : each));
-	plan->micro_batch_count = batch / each;
+	plan->micro_batch_count = plan->played_count = batch / each;
 	return true;
 }
 
@@ -312,7 +312,7 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 static double ring_rounds(const struct training_plan *plan)
 {
 	double others = (double)(plan_sharers(plan) - 1);
-	double passes = (double)(plan->micro_batch_count * plan->unit_count) /
+	double passes = (double)(plan->played_count * plan->unit_count) /
 			(double)plan->sizes[AXIS_PIPELINE];
 	switch (plan->params->sharding) {
 	case SHARDING_NONE:
@@ -324,10 +324,24 @@ static double ring_rounds(const struct training_plan *plan)
 	}
 }
 
+/* Interleaved stages take pp micro-batches through each part in turn, and begin otherwise if there
+ * are only pp of them. Stages of other schedules repeat after one or two micro-batches, when all
+ * have one. */
+struct training_plan plan_shorter(const struct training_plan *plan, size_t periods)
+{
+	struct training_plan shorter = *plan;
+	size_t stages = plan->sizes[AXIS_PIPELINE], all = plan->micro_batch_count;
+	size_t period = plan->chunk_count > 1 ? stages : 2;
+	size_t first = stages + period + (all - stages) % period;
+	if (all > first + periods * period)
+		shorter.played_count = first + periods * period;
+	return shorter;
+}
+
 const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
 			   size_t simulated_count, double events_most)
 {
-	double passes = (double)plan->micro_batch_count * (double)simulated_count *
+	double passes = (double)plan->played_count * (double)simulated_count *
 			(double)plan->unit_count / (double)plan->sizes[AXIS_PIPELINE];
 	double messages = ring_rounds(plan) * (double)simulated_count;
 	if (passes > PASSES_MOST)
@@ -336,7 +350,7 @@ const char *plan_too_large(struct arena *arena, const struct training_plan *plan
 			"its %zu micro-batches pass %.3g times through blocks on the %zu of "
 			"%zu GPUs that must be simulated, which is too much (write a smaller "
 			"plan.global_batch, or fewer GPUs)",
-			plan->micro_batch_count, passes, simulated_count, plan->rank_count);
+			plan->played_count, passes, simulated_count, plan->rank_count);
 	if (messages * EVENTS_PER_MESSAGE > events_most)
 		return arena_printf(
 			arena,

@@ -56,6 +56,7 @@ struct training_plan {
 	size_t chunk_count; /* parts of the network on each stage */
 	size_t micro_batch; /* samples */
 	size_t micro_batch_count;
+	size_t played_count; /* of these, those in programs (plan_shorter) */
 	size_t unit_count;   /* blocks, and what is before and behind them (plan_units.h) */
 	const size_t *units; /* by layer: the unit that holds it */
 	const size_t *parts; /* by layer: number of the part of the network that holds it */
@@ -81,8 +82,12 @@ struct near_request {
  * "tp=4,recompute=full". NULL: no three changes are enough. */
 const char *plan_near(struct arena *arena, const struct near_request *request);
 
+/* From some number of micro-batches on, each further period of them takes the same time. Returns
+ * the plan with programs of that number and `periods` more periods, of the same memory and batch.
+ */
+struct training_plan plan_shorter(const struct training_plan *plan, size_t periods);
 /* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory,
- * or their messages too many for one step within events_most. */
+ * or their messages too many for one step within events_most. Only played micro-batches count. */
 const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
 			   size_t simulated_count, double events_most);
 
@@ -108,6 +113,8 @@ size_t plan_cut(struct arena *arena, const struct network *network, size_t part_
  * and says why if it is not of that form, or has other numbers of parts or blocks. */
 const size_t *plan_layout(struct arena *arena, const char *text, size_t part_count,
 			  size_t block_count, const char **why);
+/* Returns the number of parts of such a text; 0: it is not of that form, and *why says so. */
+size_t plan_layout_parts(struct arena *arena, const char *text, const char **why);
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */

@@ -78,20 +78,34 @@ static bool read_part(struct pipeline_layout *l, const char *at, const char *end
 	return true;
 }
 
+static bool read_layout(struct pipeline_layout *l, const char *text)
+{
+	*VEC_PUSH(l->arena, &l->blocks) = 0;
+	bool good = read_part(l, text, text + strlen(text));
+	if (good && !l->ended)
+		good = fails(l, "it does not end with L, logits and loss");
+	for (size_t i = 1; good && i + 1 < l->blocks.count; i++)
+		if (l->blocks.items[i] == 0)
+			good = fails(l, "a part is empty");
+	return good;
+}
+
+size_t plan_layout_parts(struct arena *arena, const char *text, const char **why)
+{
+	struct pipeline_layout l = {.arena = arena};
+	bool good = read_layout(&l, text);
+	*why = l.why;
+	return good ? l.blocks.count : 0;
+}
+
 const size_t *plan_layout(struct arena *arena, const char *text, size_t part_count,
 			  size_t block_count, const char **why)
 {
 	struct pipeline_layout l = {.arena = arena};
 	size_t all = 0;
-	*VEC_PUSH(arena, &l.blocks) = 0;
-	bool good = read_part(&l, text, text + strlen(text));
-	if (good && !l.ended)
-		good = fails(&l, "it does not end with L, logits and loss");
-	for (size_t i = 0; good && i < l.blocks.count; i++) {
+	bool good = read_layout(&l, text);
+	for (size_t i = 0; i < l.blocks.count; i++)
 		all += l.blocks.items[i];
-		if (l.blocks.items[i] == 0 && i > 0 && i + 1 < l.blocks.count)
-			good = fails(&l, "a part is empty");
-	}
 	if (good && (l.blocks.count != part_count || all != block_count))
 		good = fails(&l,
 			     arena_printf(arena,

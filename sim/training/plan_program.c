@@ -392,7 +392,7 @@ static void play_slot(struct writer *w, const struct slot *slot)
 	size_t stages = w->plan->sizes[AXIS_PIPELINE];
 	size_t part = slot->chunk * stages + w->stage, parts = stages * w->plan->chunk_count;
 	size_t next = (w->stage + 1) % stages, before = (w->stage + stages - 1) % stages;
-	bool last = slot->micro + 1 == w->plan->micro_batch_count;
+	bool last = slot->micro + 1 == w->plan->played_count;
 	w->pass = slot_name(w->issuer.arena, slot, w->plan->chunk_count);
 	if (slot->kind == SLOT_FORWARD) {
 		if (part > 0)
@@ -462,7 +462,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.scatters = plan->params->scatter_gather && !plan->sequence,
 	};
 	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
-					     plan->micro_batch_count};
+					     plan->played_count};
 	struct slots slots = {0};
 	w.ops = w.issuer;
 	plan_units_build(&w);

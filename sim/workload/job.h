@@ -52,8 +52,12 @@ struct rank_times {
 struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;
-	const char *reason;              /* reason of the failure */
-	const struct program *program;   /* of the first rank, unfused; NULL: no calls are played */
+	const char *reason;            /* reason of the failure */
+	const struct program *program; /* of the first rank, unfused; NULL: no calls are played */
+	/* If times and counters were extended (sim/predict/periods.h): the programs whose
+	 * difference was added to `program`, and how often. Otherwise NULL. */
+	const struct program *longer_program, *shorter_program;
+	double extended_ratio;
 	const struct step_record *steps; /* all steps, or the repetitions of a collective */
 	size_t step_count;
 	/* The steps that began in the window; results are computed from them. steady_work is the

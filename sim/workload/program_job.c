@@ -555,6 +555,10 @@ static bool build_group(struct program_job *p)
 
 static void build(struct program_job *p)
 {
+	if (p->spec.refused) {
+		job_failed(&p->job, p->spec.refused);
+		return;
+	}
 	if (p->spec.comm.library && !build_group(p))
 		return;
 	for (size_t i = 0; i < p->spec.rank_count; i++)

@@ -35,6 +35,7 @@ struct program_job_spec {
 	 * of groups are numbers of all ranks. The job sets its ranks. */
 	struct communicator_spec comm;
 	const char *what;      /* the program in messages, for example "resnet50 at batch 32" */
+	const char *refused;   /* why the job fails at once; NULL: it does not */
 	const char *advice;    /* how the job fits into GPU memory if it does not; NULL: unknown */
 	double fraction_ratio; /* part of each GPU that the job may use */
 	const struct driver_params *driver;

@@ -84,6 +84,20 @@ shows 'dp = 16;'
 ! grep -q batch "$scratch.out" "$scratch.err" || complain 'a batch was made up'
 verdict import_files.hybrid_sharding_is_imported
 
+# Megatron-LM: 61 blocks in 32 parts on 16 stages, two parts each; m predicts a further token.
+cat >layout.sh <<'END'
+torchrun --nproc_per_node 8 --nnodes 16 pretrain_gpt.py --pipeline-model-parallel-size 16 \
+  --tensor-model-parallel-size 8 --pipeline-model-parallel-layout 'Et*3|(tt|)*27(t|)*3tmL'
+END
+expect 0 'left out' import plan layout.sh
+shows 'layout = "Et\*3\|\(tt\|\)\*27\(t\|\)\*3tL"; # layout.sh:'
+shows 'chunks = 2;'
+sed "s/'Et.*'/'Et|tL|'/" layout.sh >wrong.sh
+expect 2 "is not a layout: .* L, logits and loss, must come last" import plan wrong.sh
+sed "s/'Et.*'/'Et|tL'/" layout.sh >wrong.sh
+expect 2 'it has 2 parts, which 16 stages do not divide' import plan wrong.sh
+verdict import_files.layouts_of_megatron_become_layouts_with_their_chunks
+
 # GPT-NeoX writes 0 stages if it has no pipeline, whose schedule then does not matter.
 cat >stages.json <<'END'
 { "pipe_parallel_size": 0, "pipeline_parallel_schedule": "GPipe", "model_parallel_size": 2,

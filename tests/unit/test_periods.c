@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps of many micro-batches that are extended equal those that are simulated whole. */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/predict/periods.h"
+#include "tests/test.h"
+
+enum { MOST = 12 };
+
+static const struct scenario *read_plan(struct arena *arena, const char *const *more)
+{
+	static const char *const same[] = {"case.topology=dgx-h100", "case.model=gpt3-1.3b",
+					   "case.stack=pytorch-fsdp-bf16",
+					   "case.exchange=nccl-2.18", "case.gpus=8"};
+	struct setting settings[sizeof same / sizeof same[0] + MOST];
+	size_t count = 0;
+	for (; count < sizeof same / sizeof same[0]; count++)
+		settings[count] = (struct setting){same[count], {"test", 0}};
+	for (; *more && count < sizeof settings / sizeof settings[0]; more++)
+		settings[count++] = (struct setting){*more, {"test", 0}};
+	const struct case_request request = {
+		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
+	return case_read(arena, diag_new(arena), &request);
+}
+
+/* Each time is right within this part of the step, and each counter within this part of itself. */
+static const double within = 1e-4;
+
+static void check_equal(const struct scenario *scenario, const struct world_outcome *a,
+			const struct world_outcome *b)
+{
+	const struct job_run *x = &a->jobs[0], *y = &b->jobs[0];
+	double step_s = job_run_step_s(y);
+	CHECK_NEAR(job_run_step_s(x), step_s, within);
+	for (size_t i = 0; i < scenario->jobs[0].rank_count; i++)
+		for (int k = 0; k < GPU_TIME_COUNT; k++)
+			CHECK(fabs(s_from_ps(x->rank_times[i].ps[k]) / x->steady_work -
+				   s_from_ps(y->rank_times[i].ps[k]) / y->steady_work) <=
+			      5 * within * step_s);
+	const struct step_record *u = &x->steps[x->step_count - 1];
+	const struct step_record *v = &y->steps[y->step_count - 1];
+	CHECK(u->calls_count == v->calls_count);
+	CHECK_NEAR(u->work_ps, v->work_ps, within);
+	CHECK_NEAR(s_from_ps(u->start_ps) / ((double)x->step_count - 1),
+		   s_from_ps(v->start_ps) / ((double)y->step_count - 1), 5 * within);
+	CHECK_NEAR(x->comm.network_B / (double)x->step_count,
+		   y->comm.network_B / (double)y->step_count, within);
+	CHECK_NEAR(x->comm.sent_B / (double)x->step_count, y->comm.sent_B / (double)y->step_count,
+		   within);
+	for (size_t i = 0; i < a->link_count; i++)
+		CHECK(fabs(a->links[i].window_B / a->window_s -
+			   b->links[i].window_B / b->window_s) <=
+		      5 * within * a->links[i].capacity_Bps);
+}
+
+/* The steps have 40 to 120 micro-batches. zb-h1 repeats after two of them, and interleaved stages
+ * after pp. */
+static void extended_steps_equal_whole_ones_within_a_ten_thousandth(void)
+{
+	static const char *const plans[][MOST] = {
+		{"plan.pp=4", "plan.global_batch=120"},
+		{"plan.pp=4", "plan.schedule=gpipe", "plan.global_batch=96", "plan.recompute=full"},
+		{"plan.pp=4", "plan.schedule=zb-h1", "plan.global_batch=118",
+		 "plan.sharding=optimizer"},
+		{"plan.pp=4", "plan.chunks=2", "plan.global_batch=240"},
+		{"plan.pp=2", "plan.chunks=2", "plan.layout=Et*4|t*8|t*8|t*4L",
+		 "plan.global_batch=480", "plan.overlap_gradients=false"},
+		{"plan.sharding=parameters", "plan.global_batch=320"},
+	};
+	for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+		struct arena *arena = arena_new();
+		const struct scenario *scenario = read_plan(arena, plans[i]);
+		if (CHECK(scenario)) {
+			const struct world_outcome fast = periods_run(arena, scenario, 1, NULL);
+			const struct world_outcome whole = world_run(arena, scenario, 1, NULL);
+			if (CHECK(!fast.broken && !fast.jobs[0].failed && !whole.broken)) {
+				CHECK(fast.jobs[0].extended_ratio > 0);
+				check_equal(scenario, &fast, &whole);
+			}
+		}
+		arena_free(arena);
+	}
+}
+
+/* A run with a trace shows all micro-batches, and few of them are not worth three shorter runs. */
+static void traces_and_short_steps_are_simulated_whole(void)
+{
+	static const char *const plans[][MOST] = {{"plan.pp=4", "plan.global_batch=80"},
+						  {"plan.pp=4", "plan.global_batch=36"}};
+	for (size_t i = 0; i < 2; i++) {
+		struct arena *arena = arena_new();
+		const struct scenario *scenario = read_plan(arena, plans[i]);
+		struct trace *trace = i == 0 ? trace_new(arena) : NULL;
+		if (CHECK(scenario)) {
+			const struct world_outcome run = periods_run(arena, scenario, 1, trace);
+			const struct world_outcome whole = world_run(arena, scenario, 1, NULL);
+			CHECK(!(run.jobs[0].extended_ratio > 0));
+			CHECK(job_run_step_s(&run.jobs[0]) == job_run_step_s(&whole.jobs[0]));
+		}
+		arena_free(arena);
+	}
+}
+
+/* A plan that cannot run fails with the reason of the whole step. */
+static void a_plan_without_memory_fails_at_once(void)
+{
+	static const char *const plan[MOST] = {"plan.pp=4", "plan.global_batch=4000",
+					       "plan.schedule=gpipe", "gpu.h100-sxm5.memory=4 GiB"};
+	struct arena *arena = arena_new();
+	const struct scenario *scenario = read_plan(arena, plan);
+	if (CHECK(scenario)) {
+		const struct world_outcome run = periods_run(arena, scenario, 1, NULL);
+		CHECK(run.jobs[0].failed);
+		CHECK_PART(run.jobs[0].reason, "out of GPU memory");
+	}
+	arena_free(arena);
+}
+
+/* 20,000 micro-batches of 26 units on 8 GPUs are more passes than fit into memory. A plain question
+ * plays few of them. */
+static void only_a_trace_of_too_many_micro_batches_is_refused(void)
+{
+	static const char *const plan[MOST] = {"plan.global_batch=160000"};
+	struct arena *arena = arena_new();
+	const struct scenario *scenario = read_plan(arena, plan);
+	if (CHECK(scenario)) {
+		const struct world_outcome run = periods_run(arena, scenario, 1, NULL);
+		CHECK(!run.broken && !run.jobs[0].failed && run.jobs[0].extended_ratio > 0);
+		const struct world_outcome shown =
+			periods_run(arena, scenario, 1, trace_new(arena));
+		CHECK(shown.jobs[0].failed);
+		CHECK_PART(shown.jobs[0].reason, "which is too much");
+	}
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(extended_steps_equal_whole_ones_within_a_ten_thousandth),
+	TEST(traces_and_short_steps_are_simulated_whole),
+	TEST(a_plan_without_memory_fails_at_once),
+	TEST(only_a_trace_of_too_many_micro_batches_is_refused),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
