@@ -94,6 +94,24 @@ size_t lines_words(char *text, const char *separators, const char **words, size_
 	return count;
 }
 
+size_t lines_cells(char *text, char separator, const char **cells, size_t most)
+{
+	size_t count = 0;
+	for (char *next = text; next && count < most;) {
+		char *quote = *next == '"' ? strchr(next + 1, '"') : NULL;
+		char *cell = next + strspn(next, " \""),
+		     *end = strchr(quote ? quote : next, separator);
+		next = end ? end + 1 : NULL;
+		end = end ? end : cell + strlen(cell);
+		while (end > cell && strchr(" \"\r", end[-1]))
+			end--;
+		if (end >= cell)
+			*end = '\0';
+		cells[count++] = cell;
+	}
+	return count;
+}
+
 bool has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);

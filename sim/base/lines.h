@@ -29,6 +29,9 @@ FILE *file_open(struct diag *diag, struct origin origin, const char *path);
 char *lines_next(struct lines *lines);
 /* Divides a text in place at any of the separators. Returns the number of words, at most `most`. */
 size_t lines_words(char *text, const char *separators, const char **words, size_t most);
+/* Divides a row of a table in place at each separator outside of quotes, without the blanks and
+ * quotes around cells. Returns the number of cells, at most `most`. */
+size_t lines_cells(char *text, char separator, const char **cells, size_t most);
 /* Returns true if the word is in a list of words, which blanks or commas divide. The words of
  * "a=1,b" are a and b. An empty word is in no list. */
 bool has_word(const char *list, const char *word);

@@ -296,26 +296,6 @@ static bool take_markdown(struct serving_reader *r, const char *const *cells)
 			  strtod(column_of(r, cells, "t/s"), NULL));
 }
 
-/* Divides a line at each separator outside of quotes, without the blanks and quotes around cells.
- */
-static size_t cells_of(char *line, char separator, const char **cells)
-{
-	size_t count = 0;
-	for (char *next = line; next && count < CELLS_MAX;) {
-		char *quote = *next == '"' ? strchr(next + 1, '"') : NULL;
-		char *cell = next + strspn(next, " \""),
-		     *end = strchr(quote ? quote : next, separator);
-		next = end ? end + 1 : NULL;
-		end = end ? end : cell + strlen(cell);
-		while (end > cell && strchr(" \"\r", end[-1]))
-			end--;
-		if (end >= cell)
-			*end = '\0';
-		cells[count++] = cell;
-	}
-	return count;
-}
-
 static bool take_table(struct serving_reader *r, bool csv)
 {
 	size_t size_B;
@@ -327,8 +307,8 @@ static bool take_table(struct serving_reader *r, bool csv)
 		r->line = lines->origin.line;
 		if (!csv && line[0] != '|')
 			continue; /* blank lines and the build number */
-		size_t count = line[0] ? cells_of(arena_strdup(r->reading.arena, line),
-						  csv ? ',' : '|', cells)
+		size_t count = line[0] ? lines_cells(arena_strdup(r->reading.arena, line),
+						     csv ? ',' : '|', cells, CELLS_MAX)
 				       : 0;
 		if (r->head_count == 0) {
 			memcpy(r->heads, cells, count * sizeof *cells);

@@ -23,7 +23,6 @@ enum column {
 	TYPE,
 	CACHE,
 	TIME,
-	LATENCY_MS,
 	TIME_MS,
 	TIME_US,
 	TIME_S,
@@ -54,8 +53,7 @@ static const char *const names[COLUMNS] = {
 	[TYPE] = "type,gemm_dtype,attn_dtype,",
 	[CACHE] = "cache,kv_cache_dtype,",
 	[TIME] = "time,",
-	[LATENCY_MS] = "latency,",
-	[TIME_MS] = "time_ms,",
+	[TIME_MS] = "time_ms,latency,",
 	[TIME_US] = "time_us,",
 	[TIME_S] = "time_s,",
 	[GPU] = "gpu,device,",
@@ -83,10 +81,12 @@ struct kernel_rows {
 	const char *gpus[GPUS_MAX]; /* in the file */
 	size_t gpu_count, rows_count;
 	const char *cells[COLUMNS]; /* of the row; NULL: no such column */
+	const char *recorded;       /* further words of a recorded point; NULL: a row of a table */
 };
 
-/* Returns the number type of a name in tables of other projects; -1: none of farwire's. */
-static int type_of(const char *name)
+/* Sets *type to farwire's name of a number type in tables of other projects. Counts a row of
+ * another type as skipped and returns false. */
+static bool take_type(struct kernel_rows *k, const char *name, const char **type)
 {
 	static const struct {
 		const char *name;
@@ -95,23 +95,15 @@ static int type_of(const char *name)
 		     {"fp16", NUMBER_FP16}, {"float16", NUMBER_FP16},  {"half", NUMBER_FP16},
 		     {"bf16", NUMBER_BF16}, {"bfloat16", NUMBER_BF16}, {"fp8", NUMBER_FP8}};
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-		if (strcasecmp(types[i].name, name) == 0)
-			return (int)types[i].type;
-	return -1;
-}
-
-/* Sets *type. Counts a row of another type as skipped and returns false. */
-static bool take_type(struct kernel_rows *k, const char *name, const char **type)
-{
-	int found = type_of(name);
-	if (found < 0)
-		import_skip(k->importing,
-			    arena_printf(k->importing->arena,
-					 "the fit of a table has no constants of number type %.*s",
-					 CELL_MAX_B, name));
-	else
-		*type = number_type_name((enum number_type)found);
-	return found >= 0;
+		if (strcasecmp(types[i].name, name) == 0) {
+			*type = number_type_name(types[i].type);
+			return true;
+		}
+	import_skip(k->importing,
+		    arena_printf(k->importing->arena,
+				 "the fit of a table has no constants of number type %.*s",
+				 CELL_MAX_B, name));
+	return false;
 }
 
 /* ---- the GPU ---- */
@@ -231,7 +223,7 @@ static double time_at(struct kernel_rows *k)
 	static const struct {
 		enum column column;
 		double unit_s;
-	} units[] = {{LATENCY_MS, 1e-3}, {TIME_MS, 1e-3}, {TIME_US, 1e-6}, {TIME_S, 1}};
+	} units[] = {{TIME_MS, 1e-3}, {TIME_US, 1e-6}, {TIME_S, 1}};
 	double time_s = 0;
 	const char *cell = k->cells[TIME];
 	const char *wrong =
@@ -272,7 +264,8 @@ static void take_product(struct kernel_rows *k, const char *type)
 	/* vLLM quantises the first matrix of FP8 products, and has CUTLASS's tiles only. Its
 	 * benchmark uses six second matrices in turn (aiconfigurator, collect_gemm.py). */
 	bool vllm = k->cells[SOURCE] && strncmp(k->cells[SOURCE], "vllm", 4) == 0;
-	const char *more = !vllm                      ? ""
+	const char *more = k->recorded                ? k->recorded
+			   : !vllm                    ? ""
 			   : strcmp(type, "fp8") == 0 ? " copies=6 quantise=true plain=true"
 						      : " copies=6";
 	struct import_point *point = import_point(
@@ -322,7 +315,8 @@ static void take_attention(struct kernel_rows *k, const char *type)
 	double window = k->cells[WINDOW] ? number_at(k, WINDOW, -1) : 0;
 	struct import_point *point =
 		import_point(importing, "attention",
-			     arena_printf(importing->arena, "type=%s cache=%s", type, cache));
+			     arena_printf(importing->arena, "type=%s cache=%s%s", type, cache,
+					  k->recorded ? k->recorded : ""));
 	import_at(importing, point, "sequences",
 		  k->cells[SEQUENCES] ? number_at(k, SEQUENCES, 1) : 1);
 	import_at(importing, point, "queries", queries);
@@ -385,7 +379,7 @@ static bool take_heading(struct kernel_rows *k, size_t count, enum column *of)
 	}
 	bool product = has[M] && has[N] && has[K];
 	bool attention = has[QUERIES] && has[HEADS] && has[HEAD_SIZE];
-	bool timed = has[TIME] || has[LATENCY_MS] || has[TIME_MS] || has[TIME_US] || has[TIME_S];
+	bool timed = has[TIME] || has[TIME_MS] || has[TIME_US] || has[TIME_S];
 	if (has[EXPERTS])
 		import_error(importing, "this is a table of experts, which the fit does not use "
 					"(import tables of products and attention)");
@@ -395,28 +389,6 @@ static bool take_heading(struct kernel_rows *k, size_t count, enum column *of)
 			     "heads, head_size, separated by commas or tabs (write them as the "
 			     "first line)");
 	return diag_count(importing->diag) == 0;
-}
-
-/* Divides a line at each separator; cells can be empty and quoted. */
-static size_t cells_of(struct importing *importing, const char *line, char separator)
-{
-	char *text = arena_strdup(importing->arena, line);
-	size_t count = 0;
-	for (bool more = true; more && count < IMPORT_WORDS_MAX;) {
-		bool quoted = *text == '"';
-		text += quoted;
-		char *end = quoted ? strchr(text, '"') : text;
-		end = end ? strchr(end, separator) : NULL;
-		more = end != NULL;
-		end = end ? end : text + strlen(text);
-		char *next = end + more, *from = text + strspn(text, " ");
-		while (end > from && strchr(" \r\"", end[-1]))
-			end--;
-		*end = '\0';
-		importing->words[count++] = from;
-		text = next;
-	}
-	return importing->word_count = count;
 }
 
 static void read_table(struct kernel_rows *k)
@@ -431,7 +403,9 @@ static void read_table(struct kernel_rows *k)
 			continue;
 		if (columns == 0)
 			separator = strchr(line, '\t') ? '\t' : ',';
-		size_t count = cells_of(importing, line, separator);
+		size_t count = importing->word_count =
+			lines_cells(arena_strdup(importing->arena, line), separator,
+				    importing->words, IMPORT_WORDS_MAX);
 		if (columns == 0) {
 			if (!take_heading(k, columns = count, of))
 				return;
@@ -449,18 +423,6 @@ static void read_table(struct kernel_rows *k)
 
 /* ---- recordings of kernels.py ---- */
 
-static void take_numbers(struct kernel_rows *k, const struct json *row, struct import_point *point,
-			 const char *const (*keys)[2])
-{
-	for (size_t i = 0; keys[i][0]; i++) {
-		double value = 0;
-		if (!import_json_number(k->importing, row, keys[i][0], &value) &&
-		    diag_count(k->importing->diag) == 0)
-			import_error(k->importing, "the row has no %s (record again)", keys[i][0]);
-		import_at(k->importing, point, keys[i][1], value);
-	}
-}
-
 static const char *text_at(const struct json *row, const char *key)
 {
 	const char *text = json_text_of(json_member(row, key));
@@ -469,46 +431,41 @@ static const char *text_at(const struct json *row, const char *key)
 
 static void take_recorded(struct kernel_rows *k, const struct json *row)
 {
-	static const char *const product[][2] = {{"m", "m"}, {"n", "n"}, {"k", "k"}, {NULL, NULL}};
-	static const char *const attention[][2] = {{"batch", "sequences"},
-						   {"length", "queries"},
-						   {"length", "keys"},
-						   {"heads", "heads"},
-						   {"kv_heads", "kv_heads"},
-						   {"head_size", "head_size"},
-						   {NULL, NULL}};
-	struct importing *importing = k->importing;
+	static const struct {
+		const char *key;
+		enum column column;
+	} keys[] = {{"m", M},
+		    {"n", N},
+		    {"k", K},
+		    {"batch", SEQUENCES},
+		    {"length", QUERIES},
+		    {"heads", HEADS},
+		    {"kv_heads", KV_HEADS},
+		    {"head_size", HEAD_SIZE},
+		    {"s", TIME_S}};
 	bool is_product = strcmp(text_at(row, "kind"), "product") == 0;
-	const char *type = NULL;
-	struct import_point *point;
-	double time_s = 0;
-	if (json_member(row, "failed")) {
-		import_skip(importing, "a kernel that failed");
-		return;
+	const char *layout = text_at(row, "layout");
+	bool plain = strlen(layout) == 2 && strspn(layout, "nt") == 2;
+	memset(k->cells, 0, sizeof k->cells);
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		const struct json *value = json_member(row, keys[i].key);
+		k->cells[keys[i].column] = value ? value->text : NULL;
 	}
 	if (is_product) {
-		if (!take_type(k, text_at(row, "type"), &type))
-			return;
-		const char *layout = text_at(row, "layout");
-		bool plain = strlen(layout) == 2 && strspn(layout, "nt") == 2;
-		point = import_point(importing, "gemm",
-				     arena_printf(importing->arena, "type=%s layout=%s", type,
-						  plain ? layout : "nt"));
-	} else if (strcmp(text_at(row, "backend"), "flash") != 0 ||
-		   json_is(json_member(row, "backward"), JP_TRUE)) {
-		import_skip(importing, "attention backward, or not of FlashAttention");
-		return;
+		k->cells[TYPE] = text_at(row, "type");
+		k->recorded =
+			arena_printf(k->importing->arena, " layout=%s", plain ? layout : "nt");
 	} else {
 		bool all = json_is(json_member(row, "causal"), JP_FALSE);
-		point = import_point(importing, "attention",
-				     all ? "type=bf16 cache=bf16 causal=false"
-					 : "type=bf16 cache=bf16");
+		k->recorded = all ? " causal=false" : "";
 	}
-	take_numbers(k, row, point, is_product ? product : attention);
-	import_json_number(importing, row, "s", &time_s);
-	if (is_product)
-		check_rate(k, point, time_s);
-	end_point(k, point, time_s, NULL);
+	if (json_member(row, "failed"))
+		import_skip(k->importing, "a kernel that failed");
+	else if (!is_product && (strcmp(text_at(row, "backend"), "flash") != 0 ||
+				 json_is(json_member(row, "backward"), JP_TRUE)))
+		import_skip(k->importing, "attention backward, or not of FlashAttention");
+	else
+		take_row(k);
 }
 
 static void read_recording(struct kernel_rows *k)
