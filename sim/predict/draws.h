@@ -34,6 +34,13 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point);
 
+/* Returns the share of the main part in the time. A program that a plan splits has no ratio to one
+ * GPU, so there it is the share in which GPUs work. */
+double draws_main_share(const struct draws *draws, const struct job_point *answer);
+
+/* Sets the errors of a case with this share of the main part. */
+void draws_set_errors(struct draws *draws, const struct scenario *scenario, double share);
+
 /* Returns value with the 5 and 95 % quantiles of the field at `offset` in struct job_point.
  * client < 0 selects the whole case. The model error is a factor whose logarithm has Student's
  * distribution. Each draw is replaced by that distribution around it, and the quantiles are

@@ -43,8 +43,13 @@ struct predict_options {
 	DO(step_s)                                                                                 \
 	DO(ratio)                                                                                  \
 	DO(gpu_utilization)                                                                        \
-	DO(elapsed_s) DO(goodput_ratio) DO(failures_count) DO(power_W) DO(hour_cost) DO(energy_J)  \
-		DO(sample_cost)
+	DO(elapsed_s)                                                                              \
+	DO(goodput_ratio)                                                                          \
+	DO(failures_count)                                                                         \
+	DO(power_W)                                                                                \
+	DO(hour_cost)                                                                              \
+	DO(energy_J)                                                                               \
+	DO(sample_cost)
 
 /* The results of one job at a point. */
 struct job_point {

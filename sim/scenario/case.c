@@ -537,21 +537,20 @@ static uint64_t events_most(const struct reader *c)
 /* Reads the whole case. c->may_fold and c->fold must be set before. */
 static const struct scenario *read_all(struct reader *c)
 {
-	struct diag *diag = c->diag;
 	c->resolution = cfg_resolution_new(c->arena);
 	c->scenario = ARENA_NEW(c->arena, struct scenario);
 	c->params = ARENA_NEW(c->arena, struct case_params);
 	if (!read_file(c))
 		return NULL;
 	if (c->file)
-		cfg_only(diag, c->file,
+		cfg_only(c->diag, c->file,
 			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "run", "serve",
 				  "kernel", "cost"));
 	if (c->request->left_out.text)
 		cfg_leave_out(c->resolution, c->request->left_out.text,
 			      c->request->left_out.origin);
 	apply_settings(c);
-	if (!cfg_params(c->resolution, c->arena, diag, c->group, "case", "case", &case_table,
+	if (!cfg_params(c->resolution, c->arena, c->diag, c->group, "case", "case", &case_table,
 			CFG_KEYS("name", "clients", "jobs", "settings"), c->params))
 		return NULL;
 	c->scenario->named = cfg_child(c->group, "name") != NULL;
@@ -565,11 +564,11 @@ static const struct scenario *read_all(struct reader *c)
 	c->scenario->events_max = events_most(c);
 	read_world(c);
 	check_tokens(c);
-	if (diag_count(diag) == 0) {
-		cfg_resolution_finish(c->resolution, diag);
+	if (diag_count(c->diag) == 0) {
+		cfg_resolution_finish(c->resolution, c->diag);
 		c->scenario->name = case_name(c);
 	}
-	return diag_count(diag) ? NULL : c->scenario;
+	return diag_count(c->diag) ? NULL : c->scenario;
 }
 
 const struct scenario *case_read(struct arena *arena, struct diag *diag,

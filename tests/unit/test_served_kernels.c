@@ -33,7 +33,7 @@ static void kernels_before_and_sums_quantise(void)
 						  .weights = SERVE_FP8,
 						  .rows_max = 600,
 						  .sequences_max = 8,
-						  .time_ratio = 1,
+						  .time_ratios = {1, 1},
 						  .shard = shard,
 						  .collective_s = no_time};
 		struct serving_model *model = serving_model_new(arena, &spec);
