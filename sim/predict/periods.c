@@ -29,7 +29,8 @@ static bool may_extend(const struct scenario *scenario, const struct trace *trac
 		const struct link_traits *traits = &scenario->topology.links[i].traits;
 		lossy |= traits->loss_ratio[0] > 0 || traits->loss_ratio[1] > 0;
 	}
-	return !trace && !lossy && scenario->job_count == 1 && job->plan && !job->runtime;
+	return !trace && !lossy && scenario->job_count == 1 && job->plan && !job->runtime &&
+	       !job->plan->schedule->all_forward;
 }
 
 static bool is_first_step(const struct scenario *scenario)
