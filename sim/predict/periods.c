@@ -7,6 +7,8 @@
 static const double step_ratio = 5e-5, part_ratio = 5e-4;
 /* Runs for an extension have at most this part of all micro-batches. */
 static const double worth_ratio = 0.5;
+/* Longest run, because times in picoseconds fit into 63 bits up to 107 days. */
+static const double run_most_s = 4e6;
 enum { RUNS_LEAST = 3 };
 
 struct periods {
@@ -27,7 +29,8 @@ static bool may_extend(const struct scenario *scenario, const struct trace *trac
 		const struct link_traits *traits = &scenario->topology.links[i].traits;
 		lossy |= traits->loss_ratio[0] > 0 || traits->loss_ratio[1] > 0;
 	}
-	return !trace && !lossy && scenario->job_count == 1 && job->plan && !job->runtime;
+	return !trace && !lossy && scenario->job_count == 1 && job->plan && !job->runtime &&
+	       !job->plan->schedule->all_forward;
 }
 
 static bool is_first_step(const struct scenario *scenario)
@@ -169,6 +172,16 @@ static struct world_outcome extended(struct periods *p)
 	double left = (double)plan->micro_batch_count - p->counts[0];
 	const struct extension e = {a, b, &to, left / (p->counts[2] - p->counts[1])};
 	double all = e.times * (double)to.jobs[0].step_count;
+	extend(&to.end_s, b->end_s, a->end_s, all);
+	if (to.end_s > run_most_s) {
+		to.jobs[0].failed = true;
+		to.jobs[0].reason =
+			arena_printf(p->arena,
+				     "its %zu steps take %.3g s, but a run may take %g s at most "
+				     "(write a smaller plan.global_batch)",
+				     to.jobs[0].step_count, to.end_s, run_most_s);
+		return to;
+	}
 	/* The window has more steps than began in it, if ranks began one before it opened. */
 	double some = e.times * round(to.window_s / job_run_step_s(&to.jobs[0]));
 	for (size_t i = 0; i < p->scenario->topology.gpu_count; i++)
@@ -181,7 +194,6 @@ static struct world_outcome extended(struct periods *p)
 		extend(&to.links[i].busy_s, y->busy_s, x->busy_s, all);
 		extend(&to.links[i].window_B, y->window_B, x->window_B, some);
 	}
-	extend(&to.end_s, b->end_s, a->end_s, all);
 	extend(&to.window_s, b->window_s, a->window_s, some);
 	extend_job(p->arena, &e);
 	to.events_count = p->events_count;

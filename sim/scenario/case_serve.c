@@ -191,10 +191,12 @@ static void stages_fit(struct reader *c, const struct serve_params *params, cons
 	if (!params->stages[0])
 		return;
 	if (requests_stages(c->arena, params->stages).count == 0)
-		case_error(c, key,
-			   "%s: '%s' has no stages that begin at rising times from 0 s on and end "
-			   "with a rate above 0 (write for example 0:5,60:20,120:5)",
-			   key, params->stages);
+		case_error(
+			c, key,
+			"%s: '%s' has no stages that begin at rising times from 0 s on, at rates "
+			"of 0 or 1e-6 to 1e9, and end with a rate above 0 (write for example "
+			"0:5,60:20,120:5)",
+			key, params->stages);
 	if (params->concurrency_count > 0 || params->list[0] ||
 	    (params->on_s > 0 && params->off_s > 0))
 		case_error(c, key,

@@ -271,6 +271,8 @@ static void add_service(struct answers_summing *sums, const struct serving *serv
 	sums->has_objective |=
 		params->latency_slo_s > 0 || params->first_slo_s > 0 || params->between_slo_s > 0;
 	sums->answers.preempted_count += (double)service->preempted_count;
+	size_t before = sums->count;
+	double before_s = sums->answers.mean_s;
 	for (size_t i = service->first_measured; i < service->spec->requests.count; i++) {
 		const struct query *q = &service->queries[i];
 		sums->answers.requests_count++;
@@ -278,6 +280,9 @@ static void add_service(struct answers_summing *sums, const struct serving *serv
 		if (q->end_ps > 0)
 			add_query(sums, service->spec->params, q);
 	}
+	double ratio = latency_error(&sums->latencies_s[before], sums->count - before);
+	double error_s = ratio * (sums->answers.mean_s - before_s);
+	sums->answers.latency_error_ratio = hypot(sums->answers.latency_error_ratio, error_s);
 }
 
 /* Sets the answers that follow from the replicas of these services: the tokens that fit into their
@@ -318,9 +323,9 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 		add_service(&sums, serving, &serving->services[i]);
 	answers->overload_ratio = sums.left_count / answers->requests_count;
 	answers->error_ratio /= answers->requests_per_s;
-	bool is_overloaded = answers->overload_ratio >= OVERLOAD_LEAST;
-	answers->latency_error_ratio =
-		is_overloaded ? NAN : latency_error(sums.latencies_s, sums.count);
+	answers->latency_error_ratio /= answers->mean_s;
+	if (answers->overload_ratio >= OVERLOAD_LEAST)
+		answers->latency_error_ratio = NAN;
 	double count = (double)sums.count;
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;

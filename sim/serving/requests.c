@@ -229,7 +229,8 @@ struct rate_stages requests_stages(struct arena *arena, const char *text)
 		int length = 0;
 		if (sscanf(text, "%lf%c%lf%n", &next.from_s, &colon, &next.rate_per_s, &length) <
 			    3 ||
-		    colon != ':' || !(next.rate_per_s >= 0 && next.rate_per_s <= 1e9))
+		    colon != ':' || !(next.rate_per_s >= 0 && next.rate_per_s <= 1e9) ||
+		    (next.rate_per_s > 0 && next.rate_per_s < 1e-6))
 			return (struct rate_stages){0};
 		bool first = stages.count == 0;
 		if (first ? next.from_s != 0

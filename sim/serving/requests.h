@@ -73,7 +73,8 @@ struct request_list {
 struct request_list requests_draw(struct arena *arena, const struct serve_params *params,
 				  uint64_t seed, const char *name, double tokens_max);
 /* Returns the stages of serve.stages, for example "0:5,60:20"; their number is 0 if the text is
- * malformed: times do not rise from 0, or the last rate is 0. */
+ * malformed: times do not rise from 0, a rate is neither 0 nor 1e-6 to 1e9, or the last rate is 0.
+ */
 struct rate_stages requests_stages(struct arena *arena, const char *text);
 /* Reads a table with a line for each request: time in s, tokens of the prompt and of the output,
  * separated by tabs. A line may go on with the number of a group and the tokens with which all

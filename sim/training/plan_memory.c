@@ -99,15 +99,18 @@ static struct stage_sum add_up(struct arena *arena, const struct training_plan *
 	return sum;
 }
 
-/* Returns the largest size of the activations that the stage keeps at a time. */
+/* Returns the largest size of the activations that the stage keeps at a time. It has them after a
+ * few micro-batches, or those of all at once. */
 static double most_kept_B(struct arena *arena, const struct training_plan *plan, size_t stage,
 			  const double *chunk_B)
 {
 	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
-					     plan->micro_batch_count};
+					     plan_shorter(plan, 2).played_count};
 	enum slot_kind frees = plan->schedule->splits_backward ? SLOT_WEIGHTS : SLOT_BACKWARD;
 	struct slots slots = {0};
 	double now_B = 0, most_B = 0;
+	if (plan->schedule->all_forward)
+		return chunk_B[0] * (double)plan->micro_batch_count;
 	plan->schedule->write(plan->schedule, arena, &shape, stage, &slots);
 	for (size_t i = 0; i < slots.count; i++) {
 		double size_B = chunk_B[slots.items[i].chunk];

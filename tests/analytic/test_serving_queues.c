@@ -68,7 +68,40 @@ static void a_closed_queue_works_at_its_capacity(void)
 	arena_free(b.arena);
 }
 
+/* Each request of one service takes 1 s, and each of the other 4 s. Neither mean has an error. The
+ * parts of all requests in one row would differ by the two services. */
+static void services_of_constant_latencies_have_no_statistical_error(void)
+{
+	struct bench b = bench_of(100);
+	b.params.concurrency_count = 1;
+	b.params.prompt_count = 1000;
+	struct serve_params slow = b.params;
+	slow.prompt_count = 4000;
+	const struct serving_service_spec services[] = {
+		{.params = &b.params, .requests = requests_draw(b.arena, &b.params, 1, "a", 1e9)},
+		{.params = &slow, .requests = requests_draw(b.arena, &slow, 1, "b", 1e9)}};
+	const struct serving_replica_spec replicas[] = {{.time = by_rows, .ctx = &b},
+							{.service = 1, .time = by_rows, .ctx = &b}};
+	const struct serving_spec spec = {.arena = b.arena,
+					  .engine = b.engine,
+					  .services = services,
+					  .service_count = 2,
+					  .replicas = replicas,
+					  .replica_count = 2,
+					  .opened = opened,
+					  .done = done,
+					  .of = &b};
+	b.serving = serving_new(&spec);
+	serving_begin(b.serving);
+	engine_run(b.engine);
+	serving_read(b.serving, b.runs);
+	CHECK_NEAR(b.runs[0].all->mean_s, 2.5, 1e-9);
+	CHECK_NEAR(b.runs[0].all->latency_error_ratio, 0, 1e-9);
+	arena_free(b.arena);
+}
+
 static const struct test tests[] = {
+	TEST(services_of_constant_latencies_have_no_statistical_error),
 	TEST(queues_have_their_exact_latency_within_the_stated_error),
 	TEST(a_closed_queue_works_at_its_capacity),
 };
