@@ -42,7 +42,9 @@ static double own_share(const struct costs *costs)
 	return own / all;
 }
 
-double costs_power_W(const struct costs *costs, double utilization)
+/* Returns the power of all that the case uses at that utilisation of its GPUs. NAN: the power limit
+ * of a GPU is not known. */
+static double all_power_W(const struct costs *costs, double utilization)
 {
 	double sum_W = costs->ports_W + costs->params.further_power_W;
 	for (size_t i = 0; i < costs->item_count; i++)
@@ -56,7 +58,8 @@ static double hourly(const struct cost_params *params, double price)
 	return price / (params->years_count * YEAR_H * params->used_ratio);
 }
 
-double costs_hour_count(const struct costs *costs, double utilization)
+/* Returns what an hour of it costs. NAN: a price or the power limit of a GPU is not known. */
+static double hour_cost(const struct costs *costs, double utilization)
 {
 	const struct cost_params *p = &costs->params;
 	double sum = p->further_hour_price_count, own = own_share(costs), own_W = 0;
@@ -87,7 +90,8 @@ double costs_hour_count(const struct costs *costs, double utilization)
 	return sum + own_W / KILO * p->facility_ratio * p->kwh_price_count;
 }
 
-const char *costs_unknown(struct arena *arena, const struct costs *costs)
+/* Returns which value is missing and how to write it; NULL: none. */
+static const char *unknown(struct arena *arena, const struct costs *costs)
 {
 	const char *text = NULL;
 	bool own = own_share(costs) > 0;
@@ -130,10 +134,10 @@ static void add_run(const struct scenario *scenario, struct point *point)
 	double idle_s = point->elapsed_s - worked_s;
 	double spare_s = point->elapsed_s * (double)checkpoint_spares(scenario) /
 			 (double)checkpoint_machines(scenario);
-	point->run_J = point->power_W * worked_s + costs_power_W(costs, 0) * idle_s +
-		       costs_power_W(&spare, 0) * spare_s;
-	point->run_cost = (point->hour_cost * worked_s + costs_hour_count(costs, 0) * idle_s +
-			   costs_hour_count(&spare, 0) * spare_s) /
+	point->run_J = point->power_W * worked_s + all_power_W(costs, 0) * idle_s +
+		       all_power_W(&spare, 0) * spare_s;
+	point->run_cost = (point->hour_cost * worked_s + hour_cost(costs, 0) * idle_s +
+			   hour_cost(&spare, 0) * spare_s) /
 			  HOUR_S;
 }
 
@@ -144,8 +148,8 @@ void costs_add(const struct scenario *scenario, struct point *point)
 		return;
 	/* a collective's throughput counts bytes */
 	double rate = scenario->style == JOBS_COLLECTIVE ? 1 / point->step_s : point->throughput;
-	point->power_W = costs_power_W(costs, point->gpu_utilization);
-	point->hour_cost = costs_hour_count(costs, point->gpu_utilization);
+	point->power_W = all_power_W(costs, point->gpu_utilization);
+	point->hour_cost = hour_cost(costs, point->gpu_utilization);
 	point->energy_J = point->power_W / rate;
 	point->sample_cost = point->hour_cost / HOUR_S / rate;
 	if (scenario->run)
@@ -168,7 +172,7 @@ void costs_summarize(struct arena *arena, const struct scenario *scenario,
 	if (!scenario->costs || point->failed)
 		return;
 	p->currency = scenario->costs->params.currency;
-	p->cost_unknown = costs_unknown(arena, scenario->costs);
+	p->cost_unknown = unknown(arena, scenario->costs);
 	p->power_W = INTERVAL(power_W);
 	p->cost_hour = INTERVAL(hour_cost);
 	p->energy_sample_J = INTERVAL(energy_J);
