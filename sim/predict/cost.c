@@ -8,6 +8,7 @@
  *
  * A rent contains the electricity. */
 #include "sim/predict/cost.h"
+#include "sim/scenario/checkpoint.h"
 
 static const double HOUR_S = 3600, YEAR_H = 8766, KILO = 1000;
 
@@ -15,11 +16,12 @@ enum basis { BASIS_UNKNOWN, BASIS_MACHINE_RENT, BASIS_GPU_RENT, BASIS_OWN };
 
 static enum basis basis_of(const struct cost_item *item)
 {
+	if (!isnan(item->machine.price_count))
+		return BASIS_OWN;
 	if (!isnan(item->machine.hour_price_count))
 		return BASIS_MACHINE_RENT;
-	if (item->gpu_name && !isnan(item->gpu.hour_price_count))
-		return BASIS_GPU_RENT;
-	return isnan(item->machine.price_count) ? BASIS_UNKNOWN : BASIS_OWN;
+	bool rented = item->gpu_name && !isnan(item->gpu.hour_price_count);
+	return rented ? BASIS_GPU_RENT : BASIS_UNKNOWN;
 }
 
 static double item_W(const struct cost_item *item, double utilization)
@@ -40,7 +42,9 @@ static double own_share(const struct costs *costs)
 	return own / all;
 }
 
-double costs_power_W(const struct costs *costs, double utilization)
+/* Returns the power of all that the case uses at that utilisation of its GPUs. NAN: the power limit
+ * of a GPU is not known. */
+static double all_power_W(const struct costs *costs, double utilization)
 {
 	double sum_W = costs->ports_W + costs->params.further_power_W;
 	for (size_t i = 0; i < costs->item_count; i++)
@@ -54,7 +58,8 @@ static double hourly(const struct cost_params *params, double price)
 	return price / (params->years_count * YEAR_H * params->used_ratio);
 }
 
-double costs_hour_count(const struct costs *costs, double utilization)
+/* Returns what an hour of it costs. NAN: a price or the power limit of a GPU is not known. */
+static double hour_cost(const struct costs *costs, double utilization)
 {
 	const struct cost_params *p = &costs->params;
 	double sum = p->further_hour_price_count, own = own_share(costs), own_W = 0;
@@ -85,7 +90,8 @@ double costs_hour_count(const struct costs *costs, double utilization)
 	return sum + own_W / KILO * p->facility_ratio * p->kwh_price_count;
 }
 
-const char *costs_unknown(struct arena *arena, const struct costs *costs)
+/* Returns which value is missing and how to write it; NULL: none. */
+static const char *unknown(struct arena *arena, const struct costs *costs)
 {
 	const char *text = NULL;
 	bool own = own_share(costs) > 0;
@@ -96,20 +102,17 @@ const char *costs_unknown(struct arena *arena, const struct costs *costs)
 					    "the power limit of %s is not known (write --set "
 					    "gpu.%s.power='300 W')",
 					    item->gpu_name, item->gpu_name);
-		else if (basis_of(item) == BASIS_UNKNOWN && item->gpu_name)
-			text = arena_printf(arena,
-					    "nothing states a price of %s with %s (write --set "
-					    "gpu_cost.%s.hour_price=2.5 for a rent, or --set "
-					    "machine_cost.%s.price=50000 for an own machine)",
-					    item->machine_name, item->gpu_name, item->gpu_name,
-					    item->machine_name);
 		else if (basis_of(item) == BASIS_UNKNOWN)
-			text = arena_printf(arena,
-					    "nothing states a price of %s (write --set "
-					    "machine_cost.%s.hour_price=0.5 for a rent, or --set "
-					    "machine_cost.%s.price=5000 for an own machine)",
-					    item->machine_name, item->machine_name,
-					    item->machine_name);
+			text = arena_printf(
+				arena,
+				"nothing states a price of %s%s%s (write --set %s.%s.hour_price=%s "
+				"for a rent, or --set machine_cost.%s.price=%s for an own machine)",
+				item->machine_name, item->gpu_name ? " with " : "",
+				item->gpu_name ? item->gpu_name : "",
+				item->gpu_name ? "gpu_cost" : "machine_cost",
+				item->gpu_name ? item->gpu_name : item->machine_name,
+				item->gpu_name ? "2.5" : "0.5", item->machine_name,
+				item->gpu_name ? "50000" : "5000");
 	}
 	if (!text && own && isnan(costs->params.kwh_price_count))
 		text = "nothing states the price of electricity (write --set cost.kwh_price=0.15)";
@@ -119,6 +122,25 @@ const char *costs_unknown(struct arena *arena, const struct costs *costs)
 	return text;
 }
 
+/* Adds cost and energy of a whole long run. Its GPUs are idle outside of steps, and those of its
+ * spare machines all the time. */
+static void add_run(const struct scenario *scenario, struct point *point)
+{
+	const struct costs *costs = scenario->costs;
+	struct costs spare = *costs;
+	spare.params.further_hour_price_count = spare.params.further_power_W = 0;
+	double worked_s =
+		point->phases[LONGRUN_STEPS].seconds + point->phases[LONGRUN_LOST].seconds;
+	double idle_s = point->elapsed_s - worked_s;
+	double spare_s = point->elapsed_s * (double)checkpoint_spares(scenario) /
+			 (double)checkpoint_machines(scenario);
+	point->run_J = point->power_W * worked_s + all_power_W(costs, 0) * idle_s +
+		       all_power_W(&spare, 0) * spare_s;
+	point->run_cost = (point->hour_cost * worked_s + hour_cost(costs, 0) * idle_s +
+			   hour_cost(&spare, 0) * spare_s) /
+			  HOUR_S;
+}
+
 void costs_add(const struct scenario *scenario, struct point *point)
 {
 	const struct costs *costs = scenario->costs;
@@ -126,11 +148,17 @@ void costs_add(const struct scenario *scenario, struct point *point)
 		return;
 	/* a collective's throughput counts bytes */
 	double rate = scenario->style == JOBS_COLLECTIVE ? 1 / point->step_s : point->throughput;
-	point->power_W = costs_power_W(costs, point->gpu_utilization);
-	point->hour_cost = costs_hour_count(costs, point->gpu_utilization);
+	point->power_W = all_power_W(costs, point->gpu_utilization);
+	point->hour_cost = hour_cost(costs, point->gpu_utilization);
 	point->energy_J = point->power_W / rate;
 	point->sample_cost = point->hour_cost / HOUR_S / rate;
+	if (scenario->run)
+		add_run(scenario, point);
 }
+
+/* The estimate of a number of the point. */
+#define INTERVAL(field)                                                                            \
+	draws_interval(arena, draws, point->field, -1, offsetof(struct job_point, field))
 
 void costs_summarize(struct arena *arena, const struct scenario *scenario,
 		     const struct point *point, const struct draws *draws, struct prediction *p)
@@ -144,20 +172,18 @@ void costs_summarize(struct arena *arena, const struct scenario *scenario,
 	if (!scenario->costs || point->failed)
 		return;
 	p->currency = scenario->costs->params.currency;
-	p->cost_unknown = costs_unknown(arena, scenario->costs);
-	p->power_W = draws_interval(arena, draws, point->power_W, -1,
-				    offsetof(struct job_point, power_W));
-	p->cost_hour = draws_interval(arena, draws, point->hour_cost, -1,
-				      offsetof(struct job_point, hour_cost));
-	p->energy_sample_J = draws_interval(arena, draws, point->energy_J, -1,
-					    offsetof(struct job_point, energy_J));
-	p->cost_sample = draws_interval(arena, draws, point->sample_cost, -1,
-					offsetof(struct job_point, sample_cost));
+	p->cost_unknown = unknown(arena, scenario->costs);
+	p->power_W = INTERVAL(power_W);
+	p->cost_hour = INTERVAL(hour_cost);
+	p->energy_sample_J = INTERVAL(energy_J);
+	p->cost_sample = INTERVAL(sample_cost);
 	struct breakdown_part *drawn = ARENA_ARRAY(arena, draws->count + 1, struct breakdown_part);
-	for (size_t i = 0; i < draws->count && !p->cost_unknown; i++)
+	for (size_t i = 0; i < draws->count && !p->cost_unknown; i++) {
+		const struct job_point *drawn_point = &draws->answers[i].all;
+		double cost = scenario->run ? drawn_point->run_cost : drawn_point->sample_cost;
 		drawn[p->drawn_cost_count++] = (struct breakdown_part){
-			p->drawn[i].name,
-			draws->answers[i].failed ? 0 : draws->answers[i].all.sample_cost};
+			p->drawn[i].name, draws->answers[i].failed ? 0 : cost};
+	}
 	p->drawn_costs = drawn;
 	p->cost_year = estimate_scaled(p->cost_hour, YEAR_H);
 	p->energy_year_J = estimate_scaled(p->power_W, YEAR_H * HOUR_S);
@@ -168,8 +194,9 @@ void costs_summarize(struct arena *arena, const struct scenario *scenario,
 	double token = rate / p->token_throughput.value;
 	p->cost_step = estimate_scaled(p->cost_sample, step);
 	p->energy_step_J = estimate_scaled(p->energy_sample_J, step);
-	p->cost_run = estimate_scaled(p->cost_sample, run);
-	p->energy_run_J = estimate_scaled(p->energy_sample_J, run);
+	p->cost_run = scenario->run ? INTERVAL(run_cost) : estimate_scaled(p->cost_sample, run);
+	p->energy_run_J =
+		scenario->run ? INTERVAL(run_J) : estimate_scaled(p->energy_sample_J, run);
 	p->cost_token = estimate_scaled(p->cost_sample, token);
 	p->energy_token_J = estimate_scaled(p->energy_sample_J, token);
 }

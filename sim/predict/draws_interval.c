@@ -193,6 +193,8 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 		    offset == offsetof(struct job_point, elapsed_s) ||
 		    offset == offsetof(struct job_point, energy_J) ||
 		    offset == offsetof(struct job_point, sample_cost) ||
+		    offset == offsetof(struct job_point, run_cost) ||
+		    offset == offsetof(struct job_point, run_J) ||
 		    (offset >= serving && !share && !rate);
 	/* what an hour costs does not depend on the speed */
 	bool steady = offset == offsetof(struct job_point, power_W) ||
@@ -256,14 +258,20 @@ static struct model_error part_error(const struct error_part *a, const struct er
 	return error_a;
 }
 
+/* Returns the cost by which cases are compared: that of a whole long run, or that of a sample. */
+static struct estimate compared_cost(const struct prediction *p)
+{
+	return isfinite(p->goodput_ratio.value) ? p->cost_run : p->cost_sample;
+}
+
 /* Divides the costs or the throughputs of a and b. The model errors act on both alike. */
 static struct quotient quotient_of(const struct prediction *a, const struct prediction *b,
 				   bool cost)
 {
 	const struct breakdown_part *dividends = cost ? a->drawn_costs : a->drawn;
 	const struct breakdown_part *divisors = cost ? b->drawn_costs : b->drawn;
-	const struct estimate x = cost ? a->cost_sample : a->throughput;
-	const struct estimate y = cost ? b->cost_sample : b->throughput;
+	const struct estimate x = cost ? compared_cost(a) : a->throughput;
+	const struct estimate y = cost ? compared_cost(b) : b->throughput;
 	double value = x.value / y.value;
 	if ((a->drawn_count == 0) != (b->drawn_count == 0))
 		return (struct quotient){estimate_exact(value), NAN};

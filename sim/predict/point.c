@@ -356,10 +356,11 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 	if (with_baseline && scenario->style < JOBS_COLLECTIVE && !scenario->jobs[0].plan)
 		add_ratios(arena, scenario, seed, baselines, &point);
 	point.gpu_utilization = utilization(scenario, &point);
-	costs_add(scenario, &point);
 	if (scenario->phases)
 		elapsed_add(arena, scenario, seed, &point);
 	if (scenario->run)
 		goodput_add(arena, scenario, seed, &point);
+	if (!point.failed)
+		costs_add(scenario, &point);
 	return point;
 }

@@ -49,7 +49,9 @@ struct predict_options {
 	DO(power_W)                                                                                \
 	DO(hour_cost)                                                                              \
 	DO(energy_J)                                                                               \
-	DO(sample_cost)
+	DO(sample_cost)                                                                            \
+	DO(run_cost)                                                                               \
+	DO(run_J)
 
 /* The results of one job at a point. */
 struct job_point {
@@ -59,8 +61,8 @@ struct job_point {
 	double elapsed_s; /* time from launch to end of the job; NaN: not asked for */
 	double goodput_ratio, failures_count; /* of a long run; NaN: there is none */
 	/* of the whole case, only in draws: power; cost of an hour; energy and cost of a sample,
-	 * request or collective; NaN: not asked for, or a price is not known */
-	double power_W, hour_cost, energy_J, sample_cost;
+	 * request or collective; those of a long run; NaN: not asked for, or not known */
+	double power_W, hour_cost, energy_J, sample_cost, run_cost, run_J;
 	struct serving_answers serving; /* of a replica's service; NaN for other jobs */
 };
 /* A point of a job that has failed. */
@@ -71,8 +73,8 @@ struct point {
 	const char *reason, *broken;
 	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
 	double goodput_ratio, failures_count;
-	double power_W, hour_cost, energy_J, sample_cost; /* as in struct job_point */
-	struct serving_answers serving;                   /* of all services */
+	double power_W, hour_cost, energy_J, sample_cost, run_cost, run_J; /* as in job_point */
+	struct serving_answers serving;                                    /* of all services */
 	/* parts of elapsed_s of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX];
 	size_t phase_count;

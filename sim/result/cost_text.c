@@ -2,35 +2,33 @@
 /* Prints the cost and the energy of a prediction. */
 #include "sim/result/write.h"
 
-/* Formats an energy in kWh or MWh if it is large. */
+static const double MILLION = 1e6;
+
+/* Formats an energy in J, kWh or MWh. */
 static const char *energy_text(struct arena *arena, struct estimate energy_J)
 {
-	const double KWH_J = 3.6e6;
-	bool mega = energy_J.value >= 1e4 * KWH_J;
-	return energy_J.value < KWH_J / 10
-		       ? arena_printf(arena, "%s J", rate_text(arena, energy_J))
-		       : arena_printf(arena, "%s %s",
-				      rate_text(arena, estimate_scaled(energy_J,
-								       (mega ? 1e-3 : 1) / KWH_J)),
-				      mega ? "MWh" : "kWh");
+	const double KWH_J = 3.6e6, MWH_J = 3.6e9;
+	double unit_J = energy_J.value >= 10 * MWH_J    ? MWH_J
+			: energy_J.value >= 0.1 * KWH_J ? KWH_J
+							: 1;
+	return arena_printf(arena, "%s %s", rate_text(arena, estimate_scaled(energy_J, 1 / unit_J)),
+			    unit_J == MWH_J   ? "MWh"
+			    : unit_J == KWH_J ? "kWh"
+					      : "J");
 }
 
-/* Returns the words for that many of the things that a prediction counts, for example "10^6
- * images", and sets *factor to their number. */
-static const char *samples_text(struct arena *arena, const struct prediction *p, double *factor)
+/* Returns the words for a million of the things that a prediction counts: "10^6 images". */
+static const char *samples_text(struct arena *arena, const struct prediction *p)
 {
-	enum prediction_kind kind = prediction_kind(p);
 	const char *unit = throughput_unit(&p, 1);
-	*factor = 1e6;
-	if (kind == PREDICTION_COLLECTIVE)
-		return "10^6 collectives";
-	return arena_printf(arena, "10^6 %.*s", (int)strcspn(unit, "/"), unit);
+	return prediction_kind(p) == PREDICTION_COLLECTIVE
+		       ? "10^6 collectives"
+		       : arena_printf(arena, "10^6 %.*s", (int)strcspn(unit, "/"), unit);
 }
 
 void costs_print(FILE *out, struct arena *scratch, const struct prediction *p)
 {
-	double factor;
-	const char *samples = samples_text(scratch, p, &factor);
+	const char *samples = samples_text(scratch, p);
 	if (!p->currency || !p->ok)
 		return;
 	if (p->cost_unknown)
@@ -39,16 +37,16 @@ void costs_print(FILE *out, struct arena *scratch, const struct prediction *p)
 		fprintf(out, "cost: %s %s an hour, %s a year; %s for %s",
 			rate_text(scratch, p->cost_hour), p->currency,
 			rate_text(scratch, p->cost_year),
-			rate_text(scratch, estimate_scaled(p->cost_sample, factor)), samples);
+			rate_text(scratch, estimate_scaled(p->cost_sample, MILLION)), samples);
 	if (isfinite(p->cost_token.value))
 		fprintf(out, "; %s for 10^6 tokens",
-			rate_text(scratch, estimate_scaled(p->cost_token, factor)));
+			rate_text(scratch, estimate_scaled(p->cost_token, MILLION)));
 	if (isfinite(p->cost_run.value))
 		fprintf(out, "; %s for the training", rate_text(scratch, p->cost_run));
 	fprintf(out, "%senergy: %s, %s a year; %s for %s", p->cost_unknown ? "" : "\n",
 		estimate_text_like(scratch, QUANTITY_POWER, p->power_W, NAN),
 		energy_text(scratch, p->energy_year_J),
-		energy_text(scratch, estimate_scaled(p->energy_sample_J, factor)), samples);
+		energy_text(scratch, estimate_scaled(p->energy_sample_J, MILLION)), samples);
 	if (isfinite(p->energy_run_J.value))
 		fprintf(out, "; %s for the training", energy_text(scratch, p->energy_run_J));
 	fputc('\n', out);

@@ -237,7 +237,8 @@ struct prediction {
 	 * the model error of its parts. */
 	const struct breakdown_part *drawn;
 	size_t drawn_count;
-	const struct breakdown_part *drawn_costs; /* cost_sample of each draw, 0 if it failed */
+	const struct breakdown_part *drawn_costs; /* of each draw: cost_sample, or cost_run of a
+						     long run; 0 if it failed */
 	size_t drawn_cost_count;
 	struct error_part *errors; /* only with draws, because sweeps keep a million */
 	size_t error_count;

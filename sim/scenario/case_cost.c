@@ -10,8 +10,7 @@ static const struct param_row cost_rows[] = {
 		     "no default: the answer names the missing price"),
 	COST_SOURCED(struct cost_params, facility_ratio, QUANTITY_RATIO, 1, 10, "1.56",
 		     "power of the whole building divided by that of its computers (PUE)",
-		     "Uptime Institute, Global Data Center Survey 2024: 1.56 on average (from "
-		     "memory: not confirmed)"),
+		     "Uptime Institute, Global Data Center Survey 2024: 1.56 on average"),
 	COST_ASSUMED(struct cost_params, years_count, QUANTITY_COUNT, 0.1, 100, "4",
 		     "years after which an own machine is replaced",
 		     "assumption: cloud providers write servers off in 4 to 6 years, and GPUs lose "
@@ -106,37 +105,35 @@ static void read_machine(struct reader *c, const struct host_entry *host, struct
 	machine->price_count = stated(c, "machine_cost", name, "price", machine->price_count);
 }
 
-/* Returns the item of a machine and a GPU, which may be NULL, in a list of `count`. */
+/* Returns the item of a machine and a GPU, which may be NULL, in a list of `count`. The parameters
+ * of a machine or GPU are read once. */
 static struct cost_item *item_of(struct reader *c, struct cost_item *items, size_t *count,
 				 const struct host_entry *host, const struct gpu_entry *gpu)
 {
-	for (size_t i = 0; i < *count; i++)
-		if (strcmp(items[i].machine_name, host->machine) == 0 &&
-		    !items[i].gpu_name == !gpu &&
-		    (!gpu || strcmp(items[i].gpu_name, gpu->profile) == 0))
+	struct cost_item item = {0};
+	for (size_t i = 0; i < *count; i++) {
+		const struct cost_item *other = &items[i];
+		bool machine = strcmp(other->machine_name, host->machine) == 0;
+		bool same = gpu && other->gpu_name && strcmp(other->gpu_name, gpu->profile) == 0;
+		if (machine && (same || (!gpu && !other->gpu_name)))
 			return &items[i];
-	struct cost_item *item = &items[(*count)++];
-	const struct cost_item *same = NULL; /* the parameters of an object are read once */
-	for (size_t i = 0; i + 1 < *count; i++)
-		if (strcmp(items[i].machine_name, host->machine) == 0)
-			same = &items[i];
-	if (same)
-		*item = (struct cost_item){.machine_name = host->machine, .machine = same->machine};
-	else
-		read_machine(c, host, item);
-	same = NULL;
-	for (size_t i = 0; gpu && i + 1 < *count; i++)
-		if (items[i].gpu_name && strcmp(items[i].gpu_name, gpu->profile) == 0)
-			same = &items[i];
-	if (same) {
-		item->gpu_name = same->gpu_name;
-		item->gpu = same->gpu;
-		item->idle_W = same->idle_W;
-		item->busy_W = same->busy_W;
-	} else if (gpu) {
-		read_gpu(c, gpu, item);
+		if (machine) {
+			item.machine_name = other->machine_name;
+			item.machine = other->machine;
+		}
+		if (same) {
+			item.gpu_name = other->gpu_name;
+			item.gpu = other->gpu;
+			item.idle_W = other->idle_W;
+			item.busy_W = other->busy_W;
+		}
 	}
-	return item;
+	if (!item.machine_name)
+		read_machine(c, host, &item);
+	if (gpu && !item.gpu_name)
+		read_gpu(c, gpu, &item);
+	items[*count] = item;
+	return &items[(*count)++];
 }
 
 /* Sets used[] to the number of GPUs that each GPU in use represents, and machines[] to the number

@@ -54,28 +54,51 @@ static double after(double value, bool whole)
 	return power * (digit < 1.5 ? 2 : digit < 4 ? 5 : 10);
 }
 
+/* Returns whether the row belongs to a kind of links between hosts. */
+static bool is_of_network(const struct param_row *row)
+{
+	for (size_t i = 0; i < link_kind_count(); i++) {
+		const struct link_kind *kind = link_kind_at(i);
+		if (!kind->inside_host && row >= kind->table->rows &&
+		    row < kind->table->rows + kind->table->count)
+			return true;
+	}
+	return false;
+}
+
+/* Returns a number, which counts in Gbit/s if it is the bandwidth of a network. */
+static const char *number_text(struct maker *m, const struct cfg_param *param, bool Gbit,
+			       double value)
+{
+	return Gbit ? arena_printf(m->arena, "%.6g Gbit/s", value)
+		    : cfg_param_text(m->arena, param, value);
+}
+
 /* Fills the values of a number: a series around its own value, which is one of them. */
 static void number_values(struct maker *m, const struct cfg_param *param, struct control *control)
 {
+	const double GBIT_BPS = 1.25e8;
 	VEC(const char *) texts = {0};
 	struct solve_range range;
-	bool whole = param->row->whole, own = false;
+	bool whole = param->row->whole, has_own = false;
+	bool Gbit = param->row->quantity == QUANTITY_RATE && is_of_network(param->row);
+	double unit = Gbit ? GBIT_BPS : 1, own = param->value / unit;
 	if (!solve_range_of(param, &range))
 		range = solve_range_between(param, param->value, param->value);
-	double low = fmax(range.low, param->value / LEAST_FACTOR), high = range.high;
+	double low = fmax(range.low / unit, own / LEAST_FACTOR), high = range.high / unit;
 	double least = low > 0 ? low : high / LEAST_FACTOR;
 	double value = whole ? 1 : pow(10, floor(log10(least)));
 	for (;; value = after(value, whole)) {
 		bool beyond = value > high * 1.0001;
-		if (!own && (beyond || value > param->value * 0.9999)) {
-			own = true;
+		if (!has_own && (beyond || value > own * 0.9999)) {
+			has_own = true;
 			control->initial = texts.count;
-			*VEC_PUSH(m->arena, &texts) = cfg_param_text(m->arena, param, param->value);
+			*VEC_PUSH(m->arena, &texts) = number_text(m, param, Gbit, own);
 		}
 		if (beyond)
 			break;
-		if (value > low * 0.9999 && fabs(value - param->value) > 1e-4 * value)
-			*VEC_PUSH(m->arena, &texts) = cfg_param_text(m->arena, param, value);
+		if (value > low * 0.9999 && fabs(value - own) > 1e-4 * value)
+			*VEC_PUSH(m->arena, &texts) = number_text(m, param, Gbit, value);
 	}
 	control->number = true;
 	control->texts = texts.items;
@@ -218,18 +241,6 @@ static void add_stated(struct maker *m)
 			    strncmp(param->path, groups[g], strlen(groups[g])) == 0)
 				add(m, &param, 1, NULL, true);
 	}
-}
-
-/* Returns whether the row belongs to a kind of links between hosts. */
-static bool is_of_network(const struct param_row *row)
-{
-	for (size_t i = 0; i < link_kind_count(); i++) {
-		const struct link_kind *kind = link_kind_at(i);
-		if (!kind->inside_host && row >= kind->table->rows &&
-		    row < kind->table->rows + kind->table->count)
-			return true;
-	}
-	return false;
 }
 
 /* Adds the bandwidth or the latency of links between hosts. Those with one kind and one value are

@@ -31,9 +31,10 @@ static void write_control(FILE *out, const struct control *control, size_t index
 	}
 	fputs("</select>\n", out);
 	if (control->number) {
-		fprintf(out, "<input type=\"range\" data-of=\"c%zu\" max=\"%zu\" value=\"%zu\" ",
+		fprintf(out,
+			"<input type=\"range\" data-of=\"c%zu\" max=\"%zu\" value=\"%zu\" "
+			"aria-label=\"",
 			index, control->count - 1, control->initial);
-		fputs("aria-label=\"", out);
 		html_text(out, control->label);
 		fputs("\">", out);
 	}
@@ -44,8 +45,7 @@ static void write_controls(FILE *out, const struct explorer *e)
 {
 	for (size_t i = 0; i < e->controls.count; i++)
 		write_control(out, &e->controls.items[i], i);
-	fputs("<div class=\"control\"><label for=\"over\">curve over</label>\n"
-	      "<select id=\"over\">",
+	fputs("<div class=\"control\"><label for=\"over\">curve over</label>\n<select id=\"over\">",
 	      out);
 	for (size_t i = 0; i < e->controls.count; i++) {
 		if (!e->controls.items[i].number)
@@ -114,9 +114,8 @@ static bool read_state(struct state *s, FILE *out)
 			s->interval = true;
 		} else if (!control || chosen == SIZE_MAX || (over && !control->number)) {
 			fputs("<p class=\"answer alarm\">This page has no setting ", out);
-			html_text(out, text_visible(arena, name));
-			fputs("=", out);
-			html_text(out, text_visible(arena, value));
+			html_text(out,
+				  text_visible(arena, arena_printf(arena, "%s=%s", name, value)));
 			fputs(" (choose one of its values).</p>\n", out);
 			return false;
 		} else if (over) {

@@ -127,6 +127,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 	}
 	if (*body_B > 0)
 		return MHD_NO;
+	alarm(HTTP_ANSWER_S);
 	FILE *out = open_memstream(&text, &size_B);
 	if (!out)
 		return MHD_NO;
@@ -155,7 +156,7 @@ static void limit(void)
 #endif
 	const struct rlimit core = {0, 0};
 	setrlimit(RLIMIT_CORE, &core);
-	alarm(HTTP_ANSWER_S);
+	alarm(HTTP_REQUEST_S); /* until the request is complete */
 }
 
 /* Answers the request of this connection and closes it. */
@@ -189,8 +190,8 @@ static void send_failure(int client)
 	static const char text[] =
 		"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
 		"Connection: close\r\n\r\nThere is no answer, because the simulation failed or "
-		"exceeded its limits of time and memory.\n";
-	send(client, text, sizeof text - 1, MSG_NOSIGNAL);
+		"exceeded its limits of time and memory, or the request was too slow.\n";
+	send(client, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void remove_child(struct web_server *s, size_t index)

@@ -16,8 +16,9 @@ enum {
 	HTTP_PROCESSES = 8,
 	HTTP_ARGUMENTS = 64,    /* of a request */
 	HTTP_REQUEST_B = 16384, /* of the request line and the headers together */
-	HTTP_ANSWER_S = 60,     /* of a process */
-	HTTP_IDLE_S = 5,        /* until the request is complete */
+	HTTP_IDLE_S = 5,        /* without a byte of the request */
+	HTTP_REQUEST_S = 10,    /* until the request is complete */
+	HTTP_ANSWER_S = 60,     /* from then on */
 };
 
 struct http_request {

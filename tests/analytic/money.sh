@@ -73,6 +73,10 @@ verdict 'money.power_is_idle_power_and_the_share_of_busy_time'
 	is cost_per_hour 0.04
 	predict $kernel $gpu $own --set cost.port_price=0
 	[ -z "$(column cost_per_hour)" ] || complain 'an own machine without a price of electricity costs something'
+	# who buys the machine pays no rent, although a file of prices states one
+	predict $kernel $gpu $own --set cost.kwh_price=0.2 --set cost.port_price=876.6 --set gpu_cost.v100-sxm2.hour_price=3 \
+		--set machine_cost.box.hour_price=8
+	is cost_per_hour '2 * (0.5 + 0.1 + 2 * 0.25 * 0.01) + 0.2 * 0.2'
 }
 expect 0 '' run --topology box.cfg -q --draws 0 $kernel $gpu
 shows 'cost: unknown, because nothing states a price of box with v100-sxm2 .write --set gpu_cost.v100-sxm2.hour_price=2.5'

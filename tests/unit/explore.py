@@ -94,6 +94,10 @@ def the_page_has_a_control_for_each_setting_of_the_case():
         batches = values_of(page, "case.batch")
         assert "<option selected>32</option>" in page
         assert batches[batches.index("32") - 1 :][:3] == ["24", "32", "48"], batches
+        # the port has 100 Gbit/s, and the next values of the series are round in this unit, too
+        rates = values_of(page, "link.port-s1.bandwidth")
+        assert "<option selected>100 Gbit/s</option>" in page
+        assert rates[rates.index("100 Gbit/s") - 1 :][:3] == ["50 Gbit/s", "100 Gbit/s", "200 Gbit/s"], rates
         assert not values_of(page, "case.copies"), "a job refuses copies"
         assert not values_of(page, "case.topology"), "a topology replaces the case"
         policy = headers["Content-Security-Policy"]
@@ -226,6 +230,28 @@ def many_requests_at_once_are_answered():
         for connection in idle:
             connection.close()
         assert wait_until(lambda: not server.children()), "connections stay"
+
+
+def clients_that_send_a_byte_a_second_do_not_keep_others_out():
+    with Server(CASE) as server:
+        slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]
+        with ThreadPoolExecutor(1) as pool:
+            for connection in slow:
+                connection.sendall(b"GET /")
+            assert wait_until(lambda: len(server.children()) == 8), "the slow clients come first"
+            asked = pool.submit(server.get, "/explore.css")
+            end = time.monotonic() + 20
+            while not asked.done() and time.monotonic() < end:
+                for connection in slow:
+                    try:
+                        connection.sendall(b"a")
+                    except OSError:
+                        pass  # the server has closed it
+                time.sleep(1)
+            assert asked.done(), "slow clients keep the server busy"
+            assert asked.result()[0] == 200
+        for connection in slow:
+            connection.close()
 
 
 def a_request_that_its_client_leaves_ends():

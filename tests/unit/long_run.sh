@@ -26,6 +26,10 @@ checkpoint() {
 holds() {
 	awk "BEGIN { exit !($2) }" || complain "$1: $2"
 }
+# same WHAT X Y: two numbers are equal to a part in 10^9.
+same() {
+	awk "BEGIN { x = ($2) / ($3) - 1; exit !(x < 1e-9 && x > -1e-9) }" || complain "$1: $2 is not $3"
+}
 
 # Without failures the run is the launch (60 + 120 + 16 x 0.01 s), its steps, and a pause for each
 # of the 3 checkpoints.
@@ -45,9 +49,37 @@ million='--draws 0 --set case.job_steps=1e6 --set run.gpu_mtbf=100h --set run.sp
 	goodput=$(field goodput_ratio $million)
 }
 holds 'failures' "$failures > 0.9 * $elapsed / 22500 && $failures < 1.1 * $elapsed / 22500"
-holds 'goodput is the part of the steps' "($goodput * $elapsed) / (1e6 * $step) - 1 < 1e-9"
-holds 'hours of two machines and 20 spares' "$hours / (176 * $elapsed / 3600) - 1 < 1e-9"
+same 'goodput is the part of the steps' "$goodput * $elapsed" "1e6 * $step"
+same 'hours of two machines and 20 spares' "$hours" "176 * $elapsed / 3600"
 verdict long_run.answers_follow_from_the_steps_and_the_failures
+
+# Rented spares cost as much as the machines of the job. A GPU without steps takes its idle power: here
+# machines and GPUs that compute nothing take none, so only steps and lost steps take energy.
+rent='--set gpu_cost.h100-sxm5.hour_price=2 --set gpu_cost.h100-sxm5.idle=0 --set machine_cost.dgx-h100.power=0W'
+rent="$rent --set cost.port_power=0W --set cost.port_rate_power=0W"
+# shellcheck disable=SC2086
+{
+	cost=$(field cost_of_run $million $rent)
+	energy=$(field energy_of_run $million $rent)
+	power=$(field power $million $rent)
+	lost=$(sed -n 's/.*"lost work": \([^,}]*\).*/\1/p' "$scratch.out")
+}
+same 'rent of the job and its spares' "$cost" "2 * $hours"
+same 'energy of steps and lost steps' "$energy" "$power * (1e6 * $step + $lost)"
+# If idle GPUs take as much as busy ones, then 20 spares take ten times the power of two machines. They
+# take no further power.
+idle='--set gpu_cost.h100-sxm5.idle=1 --set gpu_cost.h100-sxm5.busy=1 --set cost.further_power=500W --set cost.facility=1'
+# shellcheck disable=SC2086
+{
+	energy=$(field energy_of_run $million $rent $idle)
+	power=$(field power $million $rent $idle)
+}
+same 'energy of idle spares' "$energy" "$elapsed * ($power + 10 * ($power - 500))"
+# Ten spare machines for each of the job cost more than five times as much as one.
+# shellcheck disable=SC2086
+farwire sweep $plan --draws 4 --set case.job_steps=1e6 $rent --vary run.spare=10,1 --target 'goodput>=0.5'
+shows '^cheapest with goodput >= 0.5: run.spare=1, .*; cheaper than run.spare=10 with a probability of 100 %'
+verdict long_run.costs_include_spares_and_the_time_without_steps
 
 # The 24 draws include the failures and their rates. After 3 failures, the rate has a factor of 1.08
 # / 3 to 7.03 / 3 in 90 % of the draws.
