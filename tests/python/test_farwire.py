@@ -72,8 +72,8 @@ class Tests(unittest.TestCase):
         self.assertEqual(answer.notes, ())
 
     def test_every_field_of_a_prediction_has_a_type(self):
-        training = farwire.run(TRAINING, draws=0)
-        serving = farwire.run("serve-resnet50-t4", draws=0)
+        training = farwire.run(TRAINING, prices="list-2026", draws=0)
+        serving = farwire.run("serve-resnet50-t4", prices="list-2026", draws=0)
         self.assertEqual({*training, *serving}, set(farwire.Prediction.__annotations__))
         for field, kind in typing.get_type_hints(farwire.Prediction).items():
             value = serving.get(field)
@@ -84,8 +84,8 @@ class Tests(unittest.TestCase):
     def test_every_option_of_the_program_has_a_typed_argument(self):
         for verb, kind in {
             "run": _case.RunOptions,
-            "compare": _case.CaseOptions,
-            "scale": _case.CaseOptions,
+            "compare": _case.CompareOptions,
+            "scale": _case.CompareOptions,
             "sweep": _case.SweepOptions,
             "plan": _case.PlanOptions,
             "solve": _case.SolveOptions,
