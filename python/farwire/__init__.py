@@ -115,7 +115,7 @@ def compare(*cases: Case, **options: Unpack[_case.CompareOptions]) -> Table:
     return _table("compare", cases, options)
 
 
-def scale(*case: Case, **options: Unpack[_case.CaseOptions]) -> Table:
+def scale(*case: Case, **options: Unpack[_case.CompareOptions]) -> Table:
     """Predicts a training job on increasing numbers of GPUs: gpus=[1, 2, 4]."""
     return _table("scale", case, options)
 
