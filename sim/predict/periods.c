@@ -7,6 +7,9 @@
 static const double step_ratio = 5e-5, part_ratio = 5e-4;
 /* Runs for an extension have at most this part of all micro-batches. */
 static const double worth_ratio = 0.5;
+/* Rates change when the launch queue of a GPU is full for the first time. So runs for an extension
+ * make calls for this many queues, which fill them if a host is faster than its GPU by 3 %. */
+static const double queues_least = 32;
 /* Longest run, because times in picoseconds fit into 63 bits up to 107 days. */
 static const double run_most_s = 4e6;
 enum { RUNS_LEAST = 3 };
@@ -200,12 +203,25 @@ static struct world_outcome extended(struct periods *p)
 	return to;
 }
 
-static bool is_worth(const struct training_plan *plan, double most)
+static bool is_worth(const struct training_plan *plan, size_t periods, double most)
 {
 	double used = 0;
 	for (size_t run = 0; run < RUNS_LEAST; run++)
-		used += (double)plan_shorter(plan, run).played_count;
+		used += (double)plan_shorter(plan, periods + run).played_count;
 	return used <= most;
+}
+
+/* Returns how many periods more than the first run has fill the launch queues. */
+static size_t periods_least(const struct periods *p)
+{
+	const struct job_entry *job = &p->scenario->jobs[0];
+	const struct training_plan *plan = job->plan;
+	double queue = p->scenario->topology.gpus[job->gpus[0]].params.queue_depth_count;
+	double calls = (double)p->runs[2].jobs[0].steps[0].calls_count;
+	double period = (double)plan_shorter(plan, 1).played_count - p->counts[2];
+	double wanted = p->counts[2] * queues_least * queue / fmax(calls, 1);
+	double periods = ceil(fmax(0, wanted - p->counts[2]) / period);
+	return (size_t)fmin(periods, (double)plan->micro_batch_count);
 }
 
 /* Runs the plan with more and more micro-batches. Returns true if that gives the outcome. */
@@ -213,7 +229,8 @@ static bool extends(struct periods *p, struct world_outcome *outcome)
 {
 	const struct training_plan *plan = p->scenario->jobs[0].plan;
 	double most = worth_ratio * (double)plan->micro_batch_count, used = 0;
-	for (size_t run = 0, periods = 0; is_worth(plan, most); run++) {
+	size_t first_periods = 0;
+	for (size_t run = 0, periods = 0; is_worth(plan, first_periods, most); run++) {
 		struct training_plan *shorter = ARENA_NEW(p->arena, struct training_plan);
 		*shorter = plan_shorter(plan, periods);
 		used += (double)shorter->played_count;
@@ -234,7 +251,14 @@ static bool extends(struct periods *p, struct world_outcome *outcome)
 			*outcome = extended(p);
 			return true;
 		}
-		periods += periods < 2 ? 1 : periods;
+		if (run == 0 && periods == 0) {
+			first_periods = periods = periods_least(p);
+			run -= periods > 0;
+			if (periods > 0)
+				continue;
+		}
+		size_t more = periods - first_periods;
+		periods += more < 2 ? 1 : more;
 	}
 	return false;
 }

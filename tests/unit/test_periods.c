@@ -12,9 +12,9 @@ enum { MOST = 12 };
 
 static const struct scenario *read_plan(struct arena *arena, const char *const *more)
 {
-	static const char *const same[] = {"case.topology=dgx-h100", "case.model=gpt3-1.3b",
-					   "case.stack=pytorch-fsdp-bf16",
-					   "case.exchange=nccl-2.18", "case.gpus=8"};
+	static const char *const same[] = {
+		"case.topology=dgx-h100",  "case.model=gpt3-1.3b", "case.stack=pytorch-fsdp-bf16",
+		"case.exchange=nccl-2.18", "case.gpus=8",          "gpu.h100-sxm5.queue_depth=64"};
 	struct setting settings[sizeof same / sizeof same[0] + MOST];
 	size_t count = 0;
 	for (; count < sizeof same / sizeof same[0]; count++)
@@ -56,19 +56,21 @@ static void check_equal(const struct scenario *scenario, const struct world_outc
 		      5 * within * a->links[i].capacity_Bps);
 }
 
-/* The steps have 40 to 120 micro-batches. zb-h1 repeats after two of them, and interleaved stages
- * after pp. */
+/* The steps have 120 to 240 micro-batches. Short launch queues fill early. zb-h1 repeats after two
+ * of them, and interleaved stages after pp. */
 static void extended_steps_equal_whole_ones_within_a_ten_thousandth(void)
 {
 	static const char *const plans[][MOST] = {
-		{"plan.pp=4", "plan.global_batch=120"},
-		{"plan.pp=4", "plan.global_batch=96", "plan.recompute=full"},
-		{"plan.pp=4", "plan.schedule=zb-h1", "plan.global_batch=118",
+		{"plan.pp=4", "plan.global_batch=400"},
+		{"plan.pp=4", "plan.global_batch=400", "plan.recompute=full"},
+		{"plan.pp=4", "plan.schedule=zb-h1", "plan.global_batch=438",
 		 "plan.sharding=optimizer"},
-		{"plan.pp=4", "plan.chunks=2", "plan.global_batch=240"},
+		{"plan.pp=4", "plan.chunks=2", "plan.global_batch=400"},
 		{"plan.pp=2", "plan.chunks=2", "plan.layout=Et*4|t*8|t*8|t*4L",
 		 "plan.global_batch=480", "plan.overlap_gradients=false"},
-		{"plan.sharding=parameters", "plan.global_batch=320"},
+		{"plan.sharding=parameters", "plan.global_batch=960"},
+		{"case.model=gpt2-xl", "plan.pp=4", "plan.micro_batch=2", "plan.global_batch=512",
+		 "plan.schedule=zb-h1", "plan.recompute=full"},
 	};
 	for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
 		struct arena *arena = arena_new();
@@ -146,7 +148,7 @@ static void only_a_trace_of_too_many_micro_batches_is_refused(void)
 static void a_step_of_months_fails_instead_of_giving_a_time(void)
 {
 	static const char *const plans[][MOST] = {{"plan.pp=4", "plan.global_batch=1000000000"},
-						  {"plan.pp=4", "plan.global_batch=120"}};
+						  {"plan.pp=4", "plan.global_batch=400"}};
 	double memory_B[2] = {0, 1};
 	for (size_t i = 0; i < 2; i++) {
 		struct arena *arena = arena_new();
