@@ -13,9 +13,6 @@
 
 #include "sim/verb/verb.h"
 
-/* Enough for the largest shipped cases. A process that needs more has no answer. */
-static const rlim_t ANSWER_MEMORY_B = (rlim_t)4 << 30;
-
 /* Browsers then load only files of this server into its pages, and run no script inside of them. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
 			     "connect-src 'self'; img-src data:; form-action 'self'; "
@@ -151,7 +148,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 static void limit(void)
 {
 #ifndef FARWIRE_SANITIZED /* sanitizers reserve more addresses than any limit allows */
-	const struct rlimit memory = {ANSWER_MEMORY_B, ANSWER_MEMORY_B};
+	const rlim_t memory_B = (rlim_t)4 << 30; /* enough for the largest shipped cases */
+	const struct rlimit memory = {memory_B, memory_B};
 	setrlimit(RLIMIT_AS, &memory);
 #endif
 	const struct rlimit core = {0, 0};
