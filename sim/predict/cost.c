@@ -97,7 +97,7 @@ static const char *unknown(struct arena *arena, const struct costs *costs)
 	bool own = own_share(costs) > 0;
 	for (size_t i = 0; i < costs->item_count && !text; i++) {
 		const struct cost_item *item = &costs->items[i];
-		if (item->gpu_count > 0 && isnan(item->idle_W))
+		if (basis_of(item) == BASIS_OWN && item->gpu_count > 0 && isnan(item->idle_W))
 			text = arena_printf(arena,
 					    "the power limit of %s is not known (write --set "
 					    "gpu.%s.power='300 W')",
@@ -141,13 +141,18 @@ static void add_run(const struct scenario *scenario, struct point *point)
 			  HOUR_S;
 }
 
+/* Returns samples in a second. The throughput of a collective counts bytes. */
+static double samples_Hz(const struct scenario *scenario, const struct point *point)
+{
+	return scenario->style == JOBS_COLLECTIVE ? 1 / point->step_s : point->throughput;
+}
+
 void costs_add(const struct scenario *scenario, struct point *point)
 {
 	const struct costs *costs = scenario->costs;
 	if (!costs)
 		return;
-	/* a collective's throughput counts bytes */
-	double rate = scenario->style == JOBS_COLLECTIVE ? 1 / point->step_s : point->throughput;
+	double rate = samples_Hz(scenario, point);
 	point->power_W = all_power_W(costs, point->gpu_utilization);
 	point->hour_cost = hour_cost(costs, point->gpu_utilization);
 	point->energy_J = point->power_W / rate;
@@ -187,7 +192,7 @@ void costs_summarize(struct arena *arena, const struct scenario *scenario,
 	p->drawn_costs = drawn;
 	p->cost_year = estimate_scaled(p->cost_hour, YEAR_H);
 	p->energy_year_J = estimate_scaled(p->power_W, YEAR_H * HOUR_S);
-	double rate = point->power_W / point->energy_J;
+	double rate = samples_Hz(scenario, point);
 	double step = scenario->style == JOBS_SERVING ? NAN : rate * point->step_s;
 	double run =
 		rate * (isfinite(p->training_s.value) ? p->training_s.value : point->elapsed_s);

@@ -43,7 +43,15 @@ void costs_print(FILE *out, struct arena *scratch, const struct prediction *p)
 			rate_text(scratch, estimate_scaled(p->cost_token, MILLION)));
 	if (isfinite(p->cost_run.value))
 		fprintf(out, "; %s for the training", rate_text(scratch, p->cost_run));
-	fprintf(out, "%senergy: %s, %s a year; %s for %s", p->cost_unknown ? "" : "\n",
+	if (!p->cost_unknown)
+		fputc('\n', out);
+	if (isnan(p->power_W.value)) {
+		fputs("energy: unknown, because nothing states the power limit of a GPU (write for "
+		      "example --set 'gpu.*.power=300 W')\n",
+		      out);
+		return;
+	}
+	fprintf(out, "energy: %s, %s a year; %s for %s",
 		estimate_text_like(scratch, QUANTITY_POWER, p->power_W, NAN),
 		energy_text(scratch, p->energy_year_J),
 		energy_text(scratch, estimate_scaled(p->energy_sample_J, MILLION)), samples);

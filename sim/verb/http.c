@@ -148,9 +148,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 static void limit(void)
 {
 #ifndef FARWIRE_SANITIZED /* sanitizers reserve more addresses than any limit allows */
-	/* Enough for the largest shipped cases. A process that needs more has no answer. */
-	const rlim_t most_B = (rlim_t)4 << 30;
-	const struct rlimit memory = {most_B, most_B};
+	const rlim_t memory_B = (rlim_t)4 << 30; /* enough for the largest shipped cases */
+	const struct rlimit memory = {memory_B, memory_B};
 	setrlimit(RLIMIT_AS, &memory);
 #endif
 	const struct rlimit core = {0, 0};

@@ -81,6 +81,13 @@ verdict 'money.power_is_idle_power_and_the_share_of_busy_time'
 expect 0 '' run --topology box.cfg -q --draws 0 $kernel $gpu
 shows 'cost: unknown, because nothing states a price of box with v100-sxm2 .write --set gpu_cost.v100-sxm2.hour_price=2.5'
 shows '^energy: '
+# a rent is known without the power limit of the GPU, and the cost of an own machine is not
+expect 0 '' run --topology box.cfg -q --draws 0 $kernel --set gpu.gpu0.profile=p40 --set machine_cost.box.price=87660
+shows '^cost: unknown, because the power limit of p40 is not known'
+predict $kernel --set gpu.gpu0.profile=p40 --set gpu_cost.p40.hour_price=2
+is cost_per_sample "2 / 3600 * $(column step_s)"
+expect 0 '' run --topology box.cfg -q --draws 0 $kernel --set gpu.gpu0.profile=p40 --set gpu_cost.p40.hour_price=2
+shows "^energy: unknown, because nothing states the power limit of a GPU .write for example --set 'gpu..*.power=300 W'"
 expect 0 '' run --topology box.cfg -q --draws 0 $kernel
 grep -qE '^(cost|energy):' "$scratch.out" && complain 'a case without prices prints costs'
 verdict 'money.costs_are_rents_or_written_off_prices_and_none_is_assumed'
