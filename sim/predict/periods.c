@@ -7,9 +7,11 @@
 static const double step_ratio = 5e-5, part_ratio = 5e-4;
 /* Runs for an extension have at most this part of all micro-batches. */
 static const double worth_ratio = 0.5;
-/* Rates change when the launch queue of a GPU is full for the first time. So runs for an extension
- * make calls for this many queues, which fill them if a host is faster than its GPU by 3 %. */
+/* Rates change when the launch queue of a GPU is full for the first time, which is late if a host
+ * is hardly faster than its GPU. So runs for an extension have at least PLAYED_LEAST micro-batches,
+ * and each rank makes calls for `queues_least` queues in them. */
 static const double queues_least = 32;
+enum { PLAYED_LEAST = 128 };
 /* Longest run, because times in picoseconds fit into 63 bits up to 107 days. */
 static const double run_most_s = 4e6;
 enum { RUNS_LEAST = 3 };
@@ -217,9 +219,9 @@ static size_t periods_least(const struct periods *p)
 	const struct job_entry *job = &p->scenario->jobs[0];
 	const struct training_plan *plan = job->plan;
 	double queue = p->scenario->topology.gpus[job->gpus[0]].params.queue_depth_count;
-	double calls = (double)p->runs[2].jobs[0].steps[0].calls_count;
+	double calls = (double)p->runs[2].jobs[0].steps[0].calls_count / (double)job->rank_count;
 	double period = (double)plan_shorter(plan, 1).played_count - p->counts[2];
-	double wanted = p->counts[2] * queues_least * queue / fmax(calls, 1);
+	double wanted = fmax(PLAYED_LEAST, p->counts[2] * queues_least * queue / fmax(calls, 1));
 	double periods = ceil(fmax(0, wanted - p->counts[2]) / period);
 	return (size_t)fmin(periods, (double)plan->micro_batch_count);
 }

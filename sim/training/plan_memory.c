@@ -100,7 +100,7 @@ static struct stage_sum add_up(struct arena *arena, const struct training_plan *
 }
 
 /* Returns the largest size of the activations that the stage keeps at a time. It has them after a
- * few micro-batches, or those of all at once. */
+ * few micro-batches, or after all of them. */
 static double most_kept_B(struct arena *arena, const struct training_plan *plan, size_t stage,
 			  const double *chunk_B)
 {
