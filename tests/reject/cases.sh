@@ -68,7 +68,6 @@ topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.schedule=fas
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.order=tp-pp"];|^case\.cfg:2: plan: plan\.order is 'tp-pp' \(write each of tp, cp, dp and pp once
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; batch = 4; settings = ["plan.tp=2"];|^case\.cfg:2: case\.batch has no effect on a plan \(write plan\.micro_batch
 topology = "dgx1-v100"; gpus = 8; model = "resnet50"; settings = ["plan.tp=2"];|^case\.cfg:2: plan: network 'resnet50' has no tokens to split
-topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.global_batch=800000000"];|^case\.cfg:2: plan: its 100000000 micro-batches pass
 topology = "dgx1-v100"; gpus = 8; model = "alexnet"; settings = ["plan.pp=8", "stack.xla_clusters=2"];|^case\.cfg:2: stack\.xla_clusters has no effect on a plan
 topology = "gpu-pool"; gpus = 4; programs = 3; runtime = "asynchronous";|^case\.cfg:2: case\.programs: 4 GPUs cannot be divided evenly into 3 parts \(write case\.programs=2\)
 topology = "gpu-pool"; gpus = 8; runtime = "asynchronous";|^case\.cfg:2: case\.gpus is 8, but topology 'gpu-pool' has 4 GPUs \(write case\.gpus=4\)
