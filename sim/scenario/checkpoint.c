@@ -10,7 +10,7 @@ struct checkpoint_run {
 	const struct job_entry *entry;
 	struct system system;
 	struct job_inputs inputs;
-	const struct storage_params *storage;
+	struct storage_params storage;
 	double part_B;  /* of the state that a rank writes or reads */
 	size_t pending; /* ranks that are not ready */
 	const char *why;
@@ -62,7 +62,7 @@ static void copy(struct checkpoint_run *run, size_t index)
 
 static struct storage *storage_at(struct checkpoint_run *run, size_t index)
 {
-	return job_inputs_storage(&run->inputs, run->storage,
+	return job_inputs_storage(&run->inputs, &run->storage,
 				  run->scenario->run->checkpoint_storage,
 				  run->system.topology->gpus[run->entry->gpus[index]].host);
 }
@@ -96,16 +96,15 @@ static double all_do(struct arena *arena, struct checkpoint_run *run, bool all,
 {
 	const struct fold *fold = run->scenario->topology.fold;
 	const struct job_entry *entry = run->entry;
-	struct storage_params storage = *entry->checkpoint;
 	double acting = 0, real = 0;
 	for (size_t i = 0; i < entry->simulated_count; i++)
 		if (all || writes(run, i)) {
 			acting++;
 			real += fold ? (double)fold_count(fold, i) : 1;
 		}
-	if (storage_is_shared(&storage))
-		storage.bandwidth_Bps *= acting / real;
-	run->storage = &storage;
+	run->storage = *entry->checkpoint;
+	if (storage_is_shared(&run->storage))
+		run->storage.bandwidth_Bps *= acting / real;
 	system_build(&run->system, arena, run->scenario, NULL);
 	run->inputs = (struct job_inputs){.system = &run->system};
 	run->pending = (size_t)acting;
