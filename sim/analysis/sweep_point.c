@@ -42,7 +42,9 @@ struct prediction sweep_bare(const struct prediction *prediction)
 	struct prediction bare = *prediction;
 	bare.jobs = NULL;
 	bare.links = NULL;
-	bare.job_count = bare.link_count = 0;
+	bare.waiting_calls = NULL;
+	bare.calls = NULL;
+	bare.job_count = bare.link_count = bare.waiting_call_count = bare.call_kind_count = 0;
 	bare.resolution = NULL;
 	return bare;
 }

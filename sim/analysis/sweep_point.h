@@ -32,7 +32,7 @@ struct sweep_result {
 struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 				const struct sweep_task *task, size_t index);
 
-/* Returns the prediction without clients, links and parameters. */
+/* Returns the prediction without clients, calls, links and parameters. */
 struct prediction sweep_bare(const struct prediction *prediction);
 
 /* Returns the prediction in the line and its index; NULL if the line is not a point. */

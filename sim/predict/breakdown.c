@@ -20,11 +20,20 @@ static size_t bottleneck(const double *parts, size_t count, double span_s)
 	return largest;
 }
 
-static void put_parts(struct prediction *prediction, const struct cause *causes,
-		      const double *parts, size_t count, double span_s)
+/* Returns the parts with the names of their causes. */
+static struct breakdown_part *named_parts(struct arena *arena, const struct cause *causes,
+					  const double *parts, size_t count)
 {
+	struct breakdown_part *named = ARENA_ARRAY(arena, count, struct breakdown_part);
 	for (size_t i = 0; i < count; i++)
-		prediction->breakdown[i] = (struct breakdown_part){causes[i].part, parts[i]};
+		named[i] = (struct breakdown_part){causes[i].part, parts[i]};
+	return named;
+}
+
+static void put_parts(struct arena *arena, struct prediction *prediction,
+		      const struct cause *causes, const double *parts, size_t count, double span_s)
+{
+	prediction->breakdown = named_parts(arena, causes, parts, count);
 	prediction->breakdown_count = count;
 	prediction->bottleneck = causes[bottleneck(parts, count, span_s)].bottleneck;
 }
@@ -110,8 +119,8 @@ static void add_program(const struct job_run *run, double share, double parts[PR
 
 /* The part for exposed communication is left out if no job has several GPUs. A single rank has it
  * if its program calls collectives. */
-static void put_programs(struct prediction *prediction, double parts[PROGRAM_PARTS], double span_s,
-			 bool several_gpus)
+static void put_programs(struct arena *arena, struct prediction *prediction,
+			 double parts[PROGRAM_PARTS], double span_s, bool several_gpus)
 {
 	struct cause causes[PROGRAM_PARTS];
 	size_t count = 0;
@@ -123,7 +132,7 @@ static void put_programs(struct prediction *prediction, double parts[PROGRAM_PAR
 		causes[count] = program_causes[i];
 		parts[count++] = parts[i];
 	}
-	put_parts(prediction, causes, parts, count, span_s);
+	put_parts(arena, prediction, causes, parts, count, span_s);
 }
 
 /* Returns the kind of a call for counts: launches of libraries come behind all other kinds. */
@@ -207,9 +216,9 @@ static void summarize_programs(struct arena *arena, const struct world_outcome *
 		add_program(&outcome->jobs[i], 1 / (double)outcome->job_count, parts, &span_s);
 	}
 	if (run->entry->kernel) /* its step time leaves the host's time out */
-		put_parts(prediction, program_causes, parts, 1, parts[WORK]);
+		put_parts(arena, prediction, program_causes, parts, 1, parts[WORK]);
 	else
-		put_programs(prediction, parts, span_s, several_gpus);
+		put_programs(arena, prediction, parts, span_s, several_gpus);
 	if (run->entry->runtime)
 		put_calls(arena, run, step_time_of(run).span, prediction);
 	prediction->calls_count = last->calls_count;
@@ -250,14 +259,15 @@ static double communication_s(const struct world_outcome *outcome)
 	return sum_s / (double)outcome->job_count;
 }
 
-static void summarize_ranks(const struct world_outcome *outcome, struct prediction *prediction)
+static void summarize_ranks(struct arena *arena, const struct world_outcome *outcome,
+			    struct prediction *prediction)
 {
 	double parts[RANK_PARTS] = {0}, span_s = 0;
 	for (size_t i = 0; i < outcome->job_count; i++)
 		add_ranks(&outcome->jobs[i], 1.0 / (double)outcome->job_count, parts);
 	for (size_t i = 0; i < RANK_PARTS; i++)
 		span_s += parts[i];
-	put_parts(prediction, rank_causes, parts, RANK_PARTS, span_s);
+	put_parts(arena, prediction, rank_causes, parts, RANK_PARTS, span_s);
 	double time_s = communication_s(outcome);
 	prediction->communication_s = time_s > 0 ? time_s : NAN;
 }
@@ -306,7 +316,7 @@ static struct cause queue_cause(const struct serving_answers *answers, const str
 
 /* The parts of the mean latency of a request, of which the largest is the bottleneck. If it is the
  * queue, or if queues grow, the resource for which requests wait is the bottleneck. */
-static void summarize_serving(const struct serving_answers *answers,
+static void summarize_serving(struct arena *arena, const struct serving_answers *answers,
 			      const struct scenario *scenario, struct prediction *prediction)
 {
 	bool remote = false;
@@ -323,7 +333,7 @@ static void summarize_serving(const struct serving_answers *answers,
 	causes[SERVE_QUEUE] = queue_cause(answers, causes);
 	causes[SERVE_QUEUE].part = PART_QUEUE;
 	bool overload = answers->overload_ratio >= OVERLOAD_LEAST;
-	put_parts(prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
+	put_parts(arena, prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
 	size_t largest = overload ? SERVE_QUEUE : largest_of(answers->parts_s, SERVE_PART_COUNT);
 	prediction->bottleneck = causes[largest].bottleneck;
 }
@@ -352,13 +362,6 @@ static void add_times(const struct job_run *run, size_t rank, double share,
 		parts[k] += share * s_from_ps(run->rank_times[rank].ps[k]) / run->steady_work;
 }
 
-static void put_stage(struct stage_prediction *stage, const double *parts)
-{
-	for (size_t k = 0; k < PLAN_KINDS; k++)
-		stage->parts[k] = (struct breakdown_part){plan_causes[k].part, parts[k]};
-	stage->part_count = PLAN_KINDS;
-}
-
 /* Fills the means of each stage, and the times of the rank that computes longest. */
 static void put_stages(struct arena *arena, const struct job_run *run,
 		       struct prediction *prediction)
@@ -383,8 +386,10 @@ static void put_stages(struct arena *arena, const struct job_run *run,
 		stages[i].memory_B = plan_memory_B(plan, run->entry->stack, stage);
 	}
 	add_times(run, slowest, 1, parts[count]);
-	for (size_t i = 0; i <= count; i++)
-		put_stage(&stages[i], parts[i]);
+	for (size_t i = 0; i <= count; i++) {
+		stages[i].parts = named_parts(arena, plan_causes, parts[i], PLAN_KINDS);
+		stages[i].part_count = PLAN_KINDS;
+	}
 	prediction->stages = stages;
 	prediction->stage_count = count + 1;
 }
@@ -396,9 +401,9 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 	if (scenario->style == JOBS_PROGRAMS)
 		summarize_programs(arena, &point->outcome, prediction);
 	else if (scenario->style == JOBS_RANKS)
-		summarize_ranks(&point->outcome, prediction);
+		summarize_ranks(arena, &point->outcome, prediction);
 	else if (scenario->style == JOBS_SERVING)
-		summarize_serving(&point->serving, scenario, prediction);
+		summarize_serving(arena, &point->serving, scenario, prediction);
 	else
 		prediction->bottleneck = "collective";
 	if (run->entry->plan && run->rank_times) {
@@ -406,7 +411,8 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 		double parts[PLAN_KINDS] = {0};
 		for (size_t i = 0; i < count; i++)
 			add_times(run, i, 1 / (double)count, parts);
-		put_parts(prediction, plan_causes, parts, PLAN_KINDS, prediction->step_s.value);
+		put_parts(arena, prediction, plan_causes, parts, PLAN_KINDS,
+			  prediction->step_s.value);
 		put_stages(arena, run, prediction);
 	}
 }

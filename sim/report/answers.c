@@ -140,6 +140,7 @@ static struct result_table *tabulate(struct arena *arena, const enum answer *ans
 	table->setup = predictions_setup(arena, lines.predictions, lines.count);
 	table->draws = draws_words(arena, &lines);
 	table->without_effect = predictions_without_effect(arena, lines.predictions, lines.count);
+	result_table_reserve(arena, table, lines.count);
 	for (size_t i = 0; i < lines.count; i++) {
 		struct result_cell *cells = result_table_row(arena, table);
 		for (size_t k = 0; k < count; k++)

@@ -25,10 +25,9 @@ enum field_type {
 enum field_when { ALWAYS, IF_OK, IF_FAILED }; /* the verdict with which the field has a value */
 
 struct fields;
-struct list { /* how a struct keeps the items of a FIELD_PARTS or FIELD_LIST */
+struct list { /* the items to which a struct points in a FIELD_PARTS or FIELD_LIST */
 	const struct fields *fields; /* of each item */
 	size_t item_B, most;         /* most: of items; 0: any number */
-	bool pointer;                /* to the items, which are otherwise in the struct itself */
 };
 
 struct field {

@@ -61,13 +61,13 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 enum { PARTS, SHARES, JOBS, LINKS, CALLS, STAGES, ERRORS };
 static const struct fields part_fields;
 static const struct list lists[] = {
-	[PARTS] = {&part_fields, sizeof(struct breakdown_part), BREAKDOWN_MAX, false},
-	[SHARES] = {&part_fields, sizeof(struct breakdown_part), 0, true},
-	[JOBS] = {&job_fields, sizeof(struct job_prediction), 0, true},
-	[LINKS] = {&link_fields, sizeof(struct link_prediction), 0, true},
-	[CALLS] = {&call_fields, sizeof(struct call_prediction), 0, true},
-	[STAGES] = {&stage_fields, sizeof(struct stage_prediction), 0, true},
-	[ERRORS] = {&error_fields, sizeof(struct error_part), 0, true},
+	[PARTS] = {&part_fields, sizeof(struct breakdown_part), BREAKDOWN_MAX},
+	[SHARES] = {&part_fields, sizeof(struct breakdown_part), 0},
+	[JOBS] = {&job_fields, sizeof(struct job_prediction), 0},
+	[LINKS] = {&link_fields, sizeof(struct link_prediction), 0},
+	[CALLS] = {&call_fields, sizeof(struct call_prediction), 0},
+	[STAGES] = {&stage_fields, sizeof(struct stage_prediction), 0},
+	[ERRORS] = {&error_fields, sizeof(struct error_part), 0},
 };
 
 static const struct field of_part[] = {
@@ -156,7 +156,7 @@ struct estimate field_estimate(const struct field *field, const struct record_pl
 const void *field_items(const struct field *field, const void *record, size_t *count)
 {
 	*count = *(const size_t *)(const void *)((const char *)record + field->count_offset);
-	return field->list->pointer ? *(const void *const *)at(field, record) : at(field, record);
+	return *(const void *const *)at(field, record);
 }
 
 const char *field_unit(const struct field *field, const struct record_place *record)
@@ -230,9 +230,7 @@ static void copy_fields(const struct copier *copier, const struct fields *fields
 			continue;
 		size_t count, item_B = field->list->item_B;
 		const void *items = field_items(field, record, &count);
-		char *own = member;
-		if (field->list->pointer)
-			own = *(void **)member = copy_array(copier, items, count * item_B);
+		char *own = *(void **)member = copy_array(copier, items, count * item_B);
 		for (size_t k = 0; k < count; k++)
 			copy_fields(copier, field->list->fields, own + k * item_B);
 	}

@@ -87,11 +87,8 @@ static void read_list(struct result_reader *reader, const struct json *list,
 		complain(reader, field->json, "has too many parts");
 		return;
 	}
-	char *items = record + field->offset;
-	if (kind->pointer) {
-		void **pointer = (void *)items;
-		*pointer = items = arena_array(reader->arena, count, kind->item_B);
-	}
+	char *items = arena_array(reader->arena, count, kind->item_B);
+	*(void **)(void *)(record + field->offset) = items;
 	for (size_t i = 0; i < count; i++) {
 		struct breakdown_part *part = (void *)(items + i * kind->item_B);
 		const char *name = field->type == FIELD_PARTS ? list->items[i].key : NULL;

@@ -112,7 +112,7 @@ struct stage_prediction {
 	const char *name;    /* "stage 0", "rank 5, which computes longest" */
 	uint64_t rank_count; /* number of these ranks */
 	double memory_B;     /* GPU memory of each of them */
-	struct breakdown_part parts[BREAKDOWN_MAX];
+	struct breakdown_part *parts;
 	size_t part_count;
 };
 
@@ -204,7 +204,7 @@ struct prediction {
 	struct estimate cost_hour, cost_year, cost_sample, cost_step, cost_run, cost_token;
 	struct estimate power_W, energy_year_J, energy_sample_J, energy_step_J, energy_run_J,
 		energy_token_J;
-	struct breakdown_part breakdown[BREAKDOWN_MAX];
+	struct breakdown_part *breakdown; /* parts of step_s */
 	size_t breakdown_count;
 	const char *bottleneck;
 	const char *remedy; /* what would help against the bottleneck; NULL: nothing was tried */
@@ -328,8 +328,8 @@ struct result_table {
 	const struct result_column *columns;
 	size_t column_count;
 	struct result_cell *cells; /* row_count * column_count elements */
-	size_t row_count;
-	const char *setup; /* what the predictions are about (setups_text); NULL: nothing */
+	size_t row_count, room;    /* room: number of rows for which cells has space */
+	const char *setup;         /* what the predictions are about (setups_text); NULL: nothing */
 	const char *draws; /* how many draws are behind the intervals; NULL: there are none */
 	/* axes or settings with which no number of the table changes; NULL: none, or not known */
 	const char *without_effect;
@@ -337,6 +337,8 @@ struct result_table {
 /* Copies the columns. The table has no setup. */
 struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
 				      const struct result_column *columns, size_t column_count);
+/* Makes room for a number of rows that is at least row_count. */
+void result_table_reserve(struct arena *arena, struct result_table *table, size_t rows);
 /* Adds a row and returns its cells. Their pointer is valid until the next call. */
 struct result_cell *result_table_row(struct arena *arena, struct result_table *table);
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);

@@ -14,17 +14,21 @@ struct result_table *result_table_new(struct arena *arena, const char *name, con
 	return table;
 }
 
+void result_table_reserve(struct arena *arena, struct result_table *table, size_t rows)
+{
+	size_t width = table->column_count;
+	struct result_cell *cells = ARENA_ARRAY(arena, rows * width, struct result_cell);
+	if (table->row_count)
+		memcpy(cells, table->cells, table->row_count * width * sizeof *cells);
+	table->cells = cells;
+	table->room = rows;
+}
+
 struct result_cell *result_table_row(struct arena *arena, struct result_table *table)
 {
-	size_t width = table->column_count, rows = table->row_count++;
-	if ((rows & (rows - 1)) == 0) { /* there is room for the next power of two */
-		struct result_cell *cells =
-			ARENA_ARRAY(arena, 2 * (rows + 1) * width, struct result_cell);
-		if (rows)
-			memcpy(cells, table->cells, rows * width * sizeof *cells);
-		table->cells = cells;
-	}
-	return &table->cells[rows * width];
+	if (table->row_count == table->room)
+		result_table_reserve(arena, table, 2 * (table->row_count + 1));
+	return &table->cells[table->row_count++ * table->column_count];
 }
 
 static const struct result_cell *row_of(const struct result_table *table, size_t row)

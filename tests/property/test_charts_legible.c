@@ -148,6 +148,7 @@ static void texts_of_many_bars_do_not_overlap(void)
 {
 	for (size_t count = 1; count <= 41; count += 8) {
 		struct arena *arena = arena_new();
+		struct breakdown_part part = {PART_KERNEL, 1.2345};
 		const struct prediction **list =
 			ARENA_ARRAY(arena, count, const struct prediction *);
 		struct scaling_point *points = ARENA_ARRAY(arena, count, struct scaling_point);
@@ -158,7 +159,7 @@ static void texts_of_many_bars_do_not_overlap(void)
 						 .ok = true,
 						 .gpu_count = 1000 + 25 * i,
 						 .breakdown_count = 1,
-						 .breakdown = {{PART_KERNEL, 1.2345}}};
+						 .breakdown = &part};
 			list[i] = p;
 			points[i] = (struct scaling_point){
 				gpus, {gpus, gpus, gpus}, {1, 1, 1}, gpus, false};

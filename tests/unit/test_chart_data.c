@@ -10,6 +10,7 @@
 
 static struct prediction job(size_t gpus, double images_per_s, double alone)
 {
+	static struct breakdown_part parts[] = {{PART_KERNEL, 0.1}, {PART_EXPOSED, 0.02}};
 	double speedup = images_per_s / alone, ratio = speedup / (double)gpus;
 	return (struct prediction){.name = "job",
 				   .ok = true,
@@ -18,7 +19,7 @@ static struct prediction job(size_t gpus, double images_per_s, double alone)
 				   .speedup = {speedup, speedup, speedup},
 				   .ratio = {ratio, ratio, ratio},
 				   .breakdown_count = 2,
-				   .breakdown = {{PART_KERNEL, 0.1}, {PART_EXPOSED, 0.02}}};
+				   .breakdown = parts};
 }
 
 static struct prediction collective(double bytes_per_s, const char *choice)

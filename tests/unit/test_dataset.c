@@ -275,14 +275,15 @@ static bool holds(const double *throughput, const char *claim, const char **brok
 		return false;
 	struct row_outcome rows[6];
 	struct prediction predictions[6] = {{0}};
+	struct breakdown_part parts[6];
 	struct claim_outcome outcome;
 	for (size_t i = 0; i < d->row_count; i++) {
 		double step_s = 60 / throughput[i];
 		predictions[i].ok = isfinite(throughput[i]);
 		predictions[i].step_s.value = step_s;
 		predictions[i].breakdown_count = 1;
-		predictions[i].breakdown[0] =
-			(struct breakdown_part){"input wait", step_s * (double)(i + 1) / 10};
+		parts[i] = (struct breakdown_part){"input wait", step_s * (double)(i + 1) / 10};
+		predictions[i].breakdown = &parts[i];
 		rows[i] = (struct row_outcome){.row = &d->rows[i],
 					       .prediction = &predictions[i],
 					       .predicted = {throughput[i], 0, 0},

@@ -51,7 +51,8 @@ static void copied_prediction_is_independent_of_the_original(void)
 	struct job_prediction client = {.ok = false};
 	struct link_prediction link = {.utilization = 0.5};
 	struct call_prediction call = {.waited_s = 0.25};
-	struct stage_prediction stage = {.parts = {{kernel, 1}}, .part_count = 1};
+	struct breakdown_part part = {kernel, 1};
+	struct stage_prediction stage = {.parts = &part, .part_count = 1};
 	struct prediction original = {.jobs = &client,
 				      .job_count = 1,
 				      .links = &link,
@@ -61,7 +62,7 @@ static void copied_prediction_is_independent_of_the_original(void)
 				      .gpu_count = 2,
 				      .stages = &stage,
 				      .stage_count = 1,
-				      .breakdown = {{kernel, 1}},
+				      .breakdown = &part,
 				      .breakdown_count = 1,
 				      .drawn = drawn,
 				      .drawn_count = 2};

@@ -73,7 +73,7 @@ static void reported_numbers_come_from_the_prediction(void)
 	struct diag *diag = diag_new(arena);
 	struct prediction p = {.ok = true,
 			       .ratio = {0.8, 0.7, 0.9},
-			       .breakdown = {{PART_INPUT, 0.25}},
+			       .breakdown = (struct breakdown_part[]){{PART_INPUT, 0.25}},
 			       .breakdown_count = 1};
 	const struct reported *ratio = reported_find(arena, diag, origin, training, "efficiency");
 	const struct reported *wait = reported_find(arena, diag, origin, training, "input_wait_s");

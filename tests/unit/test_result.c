@@ -39,6 +39,7 @@ static struct prediction sample(void)
 					       .gpu_utilization = {0.5, 0.5, 0.5},
 					       .elapsed_s = {NAN, NAN, NAN}};
 	static struct link_prediction link = {"wire client>server", 0.125, 1e6};
+	static struct breakdown_part parts[] = {{"kernel", 0.375}, {"call issue", 0.125}};
 	return (struct prediction){
 		.name = "same_lan, \"16\"",
 		.setup = {"gpt2", "pytorch-amp", "fp16", "rcuda", .transport = "tcp"},
@@ -48,7 +49,7 @@ static struct prediction sample(void)
 		.step_s = {0.5, 0.25, 0.75},
 		.ratio = {NAN, NAN, NAN},
 		.gpu_utilization = {0.5, 0.5, 0.5},
-		.breakdown = {{"kernel", 0.375}, {"call issue", 0.125}},
+		.breakdown = parts,
 		.breakdown_count = 2,
 		.bottleneck = "network",
 		.remedy = "less latency",

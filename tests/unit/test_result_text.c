@@ -29,12 +29,13 @@ static struct prediction sample(void)
 {
 	static struct job_prediction client = {.name = "trainer", .gpu = "gpu0", .ok = true};
 	static struct link_prediction link = {"wire client>server", 0.125, 1e6};
+	static struct breakdown_part parts[] = {{"kernel", 0.375}, {"call issue", 0.125}};
 	return (struct prediction){.name = "sample",
 				   .ok = true,
 				   .throughput = {36.5, 36, 37},
 				   .step_s = {0.5, 0.25, 0.75},
 				   .ratio = ESTIMATE_NONE,
-				   .breakdown = {{"kernel", 0.375}, {"call issue", 0.125}},
+				   .breakdown = parts,
 				   .breakdown_count = 2,
 				   .jobs = &client,
 				   .job_count = 1,
@@ -89,9 +90,8 @@ static void equally_busy_links_keep_their_order(void)
 static void negative_part_is_shown_unless_it_is_tiny(void)
 {
 	struct prediction p = sample();
-	p.breakdown[0].seconds = 0.6;
-	p.breakdown[1].seconds = -0.1;
-	p.breakdown[2] = (struct breakdown_part){"copy", -1e-9};
+	p.breakdown =
+		(struct breakdown_part[]){{"kernel", 0.6}, {"call issue", -0.1}, {"copy", -1e-9}};
 	p.breakdown_count = 3;
 	char *text = table_of(&p, false);
 	CHECK(strstr(text, "-20.0 %") && !strstr(text, "-0.0 %"));

@@ -88,10 +88,11 @@ static void other_bundles_are_a_reason_only_with_cycles(void)
 static void queues_that_grew_are_the_reason_of_model_servers(void)
 {
 	struct prediction plain = step_of(1), better = step_of(1.1);
-	plain.breakdown[plain.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.3};
-	better.breakdown[better.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.349};
+	struct breakdown_part before = {PART_QUEUE, 0.3}, after = {PART_QUEUE, 0.349};
+	plain.breakdown = &before, better.breakdown = &after;
+	plain.breakdown_count = better.breakdown_count = 1;
 	CHECK(!slower_than(&plain, &better).mechanism);
-	better.breakdown[0].seconds = 0.351;
+	after.seconds = 0.351;
 	CHECK_TEXT(slower_than(&plain, &better).mechanism, "batches of requests");
 }
 
@@ -99,13 +100,15 @@ static void queues_that_grew_are_the_reason_of_model_servers(void)
 static void kernels_of_other_batches_are_the_reason_of_model_servers(void)
 {
 	struct prediction plain = step_of(1), better = step_of(1.1);
-	plain.breakdown[plain.breakdown_count++] = (struct breakdown_part){PART_KERNEL, 0.3};
-	better.breakdown[better.breakdown_count++] = (struct breakdown_part){PART_KERNEL, 0.351};
+	struct breakdown_part before[] = {{PART_KERNEL, 0.3}, {PART_QUEUE, 0.1}};
+	struct breakdown_part after[] = {{PART_KERNEL, 0.351}, {PART_QUEUE, 0.1}};
+	plain.breakdown = before, better.breakdown = after;
+	plain.breakdown_count = better.breakdown_count = 1;
 	CHECK(!slower_than(&plain, &better).mechanism);
-	better.breakdown[better.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.1};
+	better.breakdown_count = 2;
 	CHECK_TEXT(slower_than(&plain, &better).mechanism, "batches of requests");
-	better.breakdown[0].seconds = 0.349;
-	plain.breakdown[plain.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.1};
+	after[0].seconds = 0.349;
+	plain.breakdown_count = 2;
 	CHECK(!slower_than(&plain, &better).mechanism);
 }
 
