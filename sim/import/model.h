@@ -20,7 +20,8 @@ enum recurrent_kind {
 struct family {
 	const char *names; /* of model_type */
 	bool layer_norm, plain_mlp, learned, rotary, attention_bias, qkv_bias, mlp_bias, fused_qkv,
-		qk_norm, tied, parallel, bidirectional, sinks, expert_bias, norm_bias, dropout;
+		qk_norm, tied, parallel, bidirectional, sinks, expert_bias, clamp, norm_bias,
+		dropout;
 	bool one_norm;   /* attention and MLP read one norm, at the same time */
 	bool norms_both; /* norms are before and behind attention and MLP */
 	bool norms_last; /* norms are behind attention and MLP only */

@@ -144,8 +144,9 @@ static void write_mlp(struct model *m, bool experts, const char *from)
 		reading_line(
 			m->reading,
 			"\t\t\t{ name = \"mlp\"; op = \"experts\"; experts = %.15g; top = "
-			"%.15g; hidden = %.15g;%s%s%s%s },",
+			"%.15g; hidden = %.15g;%s%s%s%s%s },",
 			m->experts, m->top, m->expert_mlp, m->is.expert_bias ? " bias = true;" : "",
+			m->is.clamp ? " clamp = true;" : "",
 			m->shared > 0 ? arena_printf(arena, " shared = %.15g;", m->shared) : "",
 			plain, from);
 	else

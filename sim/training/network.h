@@ -132,6 +132,7 @@ struct layer {
 	size_t window[SIDES], stride[SIDES]; /* of a convolution or pool */
 	size_t groups; /* of a convolution: parts of the channels that do not mix */
 	bool frozen;   /* its tensors are not trained */
+	bool clamps;   /* a gate limits its inputs */
 	/* Linear layers: output features of the matrix products that share the input, such
 	 * as query, key and value. */
 	size_t parts[LAYER_PARTS_MAX], part_count;

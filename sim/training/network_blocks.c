@@ -186,7 +186,8 @@ void form_experts(struct expansion *x)
 	if (x->keys.activation)
 		expansion_push_activation(x, "");
 	else
-		expansion_push(x, "gate", (struct layer){.op = LAYER_GATE});
+		expansion_push(x, "gate",
+			       (struct layer){.op = LAYER_GATE, .clamps = x->keys.clamp});
 	product.parts[0] = expansion_features(x);
 	expansion_push(x, "down", product);
 	layer.op = LAYER_COMBINE;

@@ -37,6 +37,7 @@ static const struct key_row {
 	KEY(KEY_SIZE, rope, "64"),         KEY(KEY_SIZE, value_size, "128"),
 	KEY(KEY_SIZE, in, "12288"),        KEY(KEY_SIZE, state, "128"),
 	KEY(KEY_SIZE, weights, "10"),      KEY(KEY_FLAG, gate, "true"),
+	KEY(KEY_FLAG, clamp, "true"),
 #undef KEY
 };
 enum { KEY_COUNT = sizeof key_rows / sizeof key_rows[0] };
@@ -293,7 +294,7 @@ static const struct form forms[] = {
 	{"mlp", form_mlp, LAYER_LINEAR, NEEDS("hidden"), KEYS("bias", "activation")},
 	{"gated_mlp", form_gated_mlp, LAYER_GATE, NEEDS("hidden"), KEYS("bias")},
 	{"experts", form_experts, LAYER_COMBINE, NEEDS("experts", "top", "hidden"),
-	 KEYS("bias", "shared", "activation")},
+	 KEYS("bias", "shared", "activation", "clamp")},
 	{"cross_entropy", plain, LAYER_CROSS_ENTROPY, KEYS(NULL)},
 	{"losses", plain, LAYER_LOSSES, .joins = true},
 };

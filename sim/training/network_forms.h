@@ -36,6 +36,7 @@
  *   { op = "gated_mlp"; hidden = 14336; bias = true; }
  *   { op = "experts"; experts = 8; top = 2; hidden = 14336; bias = true; shared = 2048;
  *     activation = "relu"; }                                     without it, experts are gated
+ *                              clamp = true;                     limits the inputs of gates
  *   { op = "cross_entropy"; }  { op = "losses"; from = ["a", "b"]; }
  *
  * Each line has a name. One line can become several layers: an attention "attn" becomes

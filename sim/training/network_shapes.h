@@ -29,7 +29,7 @@ struct line_keys {
 	size_t positions, segments, lora;
 	size_t q_rank, kv_rank, rope, value_size, in, state, weights;
 	bool own_positions; /* `positions` is the number of tokens */
-	bool bias, qkv_bias, causal, mask, separate, rotary, qk_norm, sinks, gate, dropout;
+	bool bias, qkv_bias, causal, mask, separate, rotary, qk_norm, sinks, gate, dropout, clamp;
 	double share;
 	const char *activation, *tied;
 };

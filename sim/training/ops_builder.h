@@ -99,3 +99,17 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 /* Adds the scan of a recurrent layer, with that many times the work of forward. */
 uint32_t recurrent_scan(struct builder *b, const char *what, double times, uint32_t input);
 void linear_backward(struct builder *b);
+
+/* ---- ops_experts.c ---- */
+
+/* Route, dispatch and combine. */
+uint32_t experts_forward(struct builder *b, const struct layer *layer, uint32_t input);
+void experts_backward(struct builder *b, const struct layer *layer, uint32_t gradient);
+/* Adds what a gate does before its kernel, or what its gradient needs besides it. */
+uint32_t experts_clamp(struct builder *b, const struct layer *layer, uint32_t input);
+uint32_t experts_clamp_gradient(struct builder *b, const struct layer *layer, uint32_t gradient);
+/* Returns true if operators behind the product add the biases of experts times probabilities. */
+bool experts_weigh_bias(const struct builder *b, const struct layer *layer);
+/* Adds these operators, or those of the gradients. */
+uint32_t experts_bias(struct builder *b, const struct layer *layer, double out_count,
+		      uint32_t input);

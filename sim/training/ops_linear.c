@@ -105,6 +105,10 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 				       input);
 		tokens_align(b, input, part.product.n, part.product.k);
 		of_experts(b, input, part.product.count);
+		if (has_bias(layer) && experts_weigh_bias(b, layer)) {
+			input = experts_bias(b, layer, part.out_count, input);
+			continue;
+		}
 		b->ops.items[input].epilogue = has_bias(layer) && !b->stack->separate_bias;
 		if (b->stack->separate_bias && has_bias(layer))
 			input = tokens_elementwise(b,
@@ -149,6 +153,10 @@ void linear_backward(struct builder *b)
 		struct linear_part part = part_of(b, layer, i);
 		struct kernel_product p = part.product;
 		size_t from;
+		if (bias && experts_weigh_bias(b, layer)) {
+			gradient = experts_bias(b, layer, part.out_count, gradient);
+			bias = false;
+		}
 		gradient = convert(b, ".grad_convert", &part, part.out_count, false, gradient);
 		from = b->ops.count;
 		if (!layer->frozen)

@@ -10,8 +10,6 @@
 /* Kernels that sort tokens, find runs of equal ones and sum their gradients (PyTorch,
  * Embedding.cu, embedding_backward_cuda_kernel). Up to 3072 tokens one kernel does all. */
 enum { EMBEDDING_SORT_KERNELS = 10, EMBEDDING_ONE_KERNEL_TOKENS = 3072 };
-/* Small kernels that select experts, normalise their weights, count and sort the rows. */
-enum { ROUTE_KERNELS = 6, ROUTE_GRAD_KERNELS = 3 };
 
 /* An elementwise op. reads and writes are multiples of the chain's elements. */
 struct chain_step {
@@ -47,7 +45,6 @@ static const struct chain_step gelu_new_grad_steps[] = {
 	{".grad_half", 2, 1},  {".grad_one", 2, 1},  {".grad_x", 1, 1},      {".grad_tanh", 2, 1},
 	{".grad_scale", 1, 1}, {".grad_cube", 1, 1}, {".grad_square", 1, 1}, {".grad_three", 1, 1},
 	{".grad_pow", 2, 1},   {".grad_sum", 2, 1},  {".grad_add", 2, 1}};
-static const struct chain_step combine_steps[] = {{".weight", 1, 1}};
 
 /* The kernels of a layer: the steps of PyTorch's eager mode, or a library's kernel for the whole.
  */
@@ -71,7 +68,6 @@ static const struct chain gate = CHAIN(gate_steps, 2, 1);
 static const struct chain gate_grad = CHAIN(gate_grad_steps, 3, 2);
 static const struct chain gelu_new = CHAIN(gelu_new_steps, 1, 1);
 static const struct chain gelu_new_grad = CHAIN(gelu_new_grad_steps, 2, 1);
-static const struct chain combine = CHAIN(combine_steps, 1, 1);
 
 /* ---- single ops ---- */
 
@@ -417,27 +413,6 @@ static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 	builder_receive(b, layer->inputs[0], data);
 }
 
-/* Adds the kernel that orders the rows of other GPUs by expert, or back (Megatron-Core,
- * token_dispatcher.py, sort_chunks_by_idxs), if the GPU has `experts` of several, but not all. */
-static uint32_t sort_rows(struct builder *b, const char *what, size_t experts, double rows_B,
-			  uint32_t input)
-{
-	size_t route = builder_layer(b)->inputs[1];
-	bool sorts = experts > 1 && experts < b->network->layers[route].experts;
-	return sorts && !b->stack->forward_only ? builder_op(b, what, 1, 2 * rows_B, input) : input;
-}
-
-static void combine_backward(struct builder *b)
-{
-	const struct layer *layer = builder_layer(b), *from = &b->network->layers[layer->inputs[0]];
-	double rows_B = builder_B(b, from->output_count);
-	uint32_t rows = builder_op(b, ".grad_gather", 1, 2 * rows_B, b->gradient[b->layer]);
-	rows = sort_rows(b, ".grad_sort", from->experts, rows_B, rows);
-	builder_receive(b, layer->inputs[0],
-			tokens_elementwise(b, ".grad", 1, rows_B, rows_B, rows));
-	builder_receive(b, layer->inputs[1], builder_op(b, ".grad_weight", 2, 3 * rows_B, rows));
-}
-
 /* ---- forward ---- */
 
 static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_t input)
@@ -448,9 +423,6 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_EMBEDDING:
 	case LAYER_SELECT:
 		return builder_op(b, "", 1, 2 * out_B, input);
-	case LAYER_DISPATCH:
-		input = builder_op(b, "", 1, 2 * out_B, input);
-		return sort_rows(b, ".sort", layer->experts, out_B, input);
 	case LAYER_POSITIONS:
 		return tokens_elementwise(b, "", 1, in_B + layer->tensors[0] * b->weight_B, out_B,
 					  input);
@@ -474,20 +446,12 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_GELU_NEW:
 		return gelu_new_op(b, layer, input);
 	case LAYER_GATE:
+		input = experts_clamp(b, layer, input);
 		return add_chain(b, &gate, layer->output_count, 1, input, NULL);
 	case LAYER_ROUTE:
-		input = tokens_elementwise(b, ".softmax", 1, in_B, in_B, input);
-		input = builder_op(b, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
-		if (b->stack->experts_wait) /* the number of rows of each expert, as int64 */
-			b->ops.items[input].result_B = 8 * (double)layer->experts;
-		return input;
+	case LAYER_DISPATCH:
 	case LAYER_COMBINE:
-		input = sort_rows(b, ".sort", b->network->layers[layer->inputs[0]].experts,
-				  builder_B(b, b->network->layers[layer->inputs[0]].output_count),
-				  input);
-		input = add_chain(b, &combine, layer->output_count * (double)layer->expert_top, 1,
-				  input, NULL);
-		return builder_op(b, "", 1, in_B + out_B, input);
+		return experts_forward(b, layer, input);
 	case LAYER_CROSS_ENTROPY:
 		return cross_entropy_forward(b, layer, input);
 	case LAYER_LOSSES:
@@ -517,9 +481,6 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 	double out_B = builder_output_B(b, b->layer);
 	switch (layer->op) {
 	case LAYER_SELECT:
-	case LAYER_DISPATCH:
-		if (layer->op == LAYER_DISPATCH)
-			gradient = sort_rows(b, ".grad_sort", layer->experts, out_B, gradient);
 		gradient = tokens_elementwise(b, ".grad_fill", 1, 0, in_B, gradient);
 		return builder_op(b, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_ROTARY:
@@ -528,13 +489,10 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 		return gelu_new_op(b, layer, gradient);
 	case LAYER_GATE:
 		gradient = add_chain(b, &gate_grad, layer->output_count, 1, gradient, NULL);
+		gradient = experts_clamp_gradient(b, layer, gradient);
 		return whole_layers(b)
 			       ? gradient
 			       : tokens_elementwise(b, ".grad_cat", 1, in_B, in_B, gradient);
-	case LAYER_ROUTE:
-		gradient = builder_op(b, ".grad_select", ROUTE_GRAD_KERNELS, in_B + 2 * out_B,
-				      gradient);
-		return tokens_elementwise(b, ".grad", 1, 2 * in_B, in_B, gradient);
 	case LAYER_CROSS_ENTROPY:
 		return cross_entropy_backward(b, layer, gradient);
 	default: /* activations */
@@ -585,8 +543,10 @@ void tokens_backward(struct builder *b)
 		for (size_t i = 0; i < layer->input_count; i++)
 			builder_receive(b, layer->inputs[i], gradient);
 		return;
+	case LAYER_ROUTE:
+	case LAYER_DISPATCH:
 	case LAYER_COMBINE:
-		combine_backward(b);
+		experts_backward(b, layer, gradient);
 		return;
 	case LAYER_LOSSES:
 		for (size_t i = 0; i < layer->input_count; i++)

@@ -254,61 +254,6 @@ static void experts_are_read_when_they_have_rows(void)
 	CHECK_NEAR(tally_of(&graph, "/combine.grad").bytes_B, 48 * 2 * 2 * rows * in, 1e-12);
 }
 
-/* The graph of one of `gpus` GPUs that share the 128 experts of a layer. */
-static struct op_graph graph_of_experts(size_t gpus, const struct stack_params *stack)
-{
-	const struct shard_params params = {1, 1, gpus, false, OVERLAP_NONE, 1, NULL};
-	const char *why = NULL;
-	const struct shard *shard = shard_new(arena, network_of("qwen3-30b-a3b"), &params, &why);
-
-	CHECK(shard != NULL);
-	return op_graph_new(arena, shard->network, 1, stack, NULL);
-}
-
-/* 8 GPUs hold 16 experts each, and order the rows of each layer four times: behind the dispatch and
- * before the way back, and their gradients likewise. One GPU with all experts and GPUs with one
- * each have nothing to order, and neither do engines. */
-static void rows_of_other_gpus_are_ordered_by_expert(void)
-{
-	struct stack_params stack = {.l2_loss = L2_LOSS_NONE, .precision = PRECISION_BF16};
-	struct op_graph graph = graph_of_experts(8, &stack);
-	double rows_B = 2 * 4096 * 8 * 2048;
-
-	CHECK_NEAR(tally_of(&graph, "dispatch.sort").bytes_B, 48 * 2 * rows_B, 1e-12);
-	CHECK_NEAR(tally_of(&graph, "combine.sort").bytes_B, 48 * 2 * rows_B, 1e-12);
-	CHECK_NEAR(tally_of(&graph, "dispatch.grad_sort").bytes_B, 48 * 2 * rows_B, 1e-12);
-	CHECK_NEAR(tally_of(&graph, "combine.grad_sort").bytes_B, 48 * 2 * rows_B, 1e-12);
-	graph = graph_of_experts(1, &stack);
-	CHECK(tally_of(&graph, ".sort").ops == 0);
-	graph = graph_of_experts(128, &stack);
-	CHECK(tally_of(&graph, "sort").ops == 0);
-	stack.forward_only = true;
-	graph = graph_of_experts(8, &stack);
-	CHECK(tally_of(&graph, ".sort").ops == 0);
-}
-
-/* In FP8, each of two products has 2 conversions and 3 products, which launch 15 further kernels
- * for the 16 experts of a GPU: 48 x 2 x 5 x 15 calls. The host also waits once in each of 48 layers
- * for 128 numbers of 8 bytes. */
-static void experts_one_by_one_cost_the_host_a_call_each(void)
-{
-	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
-				     .precision = PRECISION_FP8,
-				     .expert_call_s = 1e-6,
-				     .experts_wait = true};
-	struct op_graph graph = graph_of_experts(8, &stack);
-	double host_s = 0, waited_B = 0, waits = 0;
-
-	for (size_t i = 0; i < graph.count; i++) {
-		host_s += graph.ops[i].host_s;
-		waited_B += graph.ops[i].result_B;
-		waits += graph.ops[i].result_B > 0;
-	}
-	CHECK_NEAR(host_s, 48 * 2 * 5 * 15 * 1e-6, 1e-9);
-	CHECK_NEAR(waits, 48, 0);
-	CHECK_NEAR(waited_B, 48 * 128 * 8, 0);
-}
-
 /* Quantising an element reads 2 B and writes two orders, of 1 B each in FP8. Each has 1/32 B of
  * scales in MXFP8, whose kernels then read and write them again. A norm writes one order of FP8,
  * and both of MXFP8. NVFP4 always reads 2 B twice and writes 2 x 9/16 B. */
@@ -577,9 +522,7 @@ static const struct test tests[] = {
 	TEST(tied_matrix_has_the_sum_of_two_gradients),
 	TEST(updates_read_and_write_all_parameters),
 	TEST(experts_are_read_when_they_have_rows),
-	TEST(rows_of_other_gpus_are_ordered_by_expert),
 	TEST(conversions_move_the_bytes_of_their_number_type),
-	TEST(experts_one_by_one_cost_the_host_a_call_each),
 	TEST(kernels_are_those_of_eager_mode),
 	TEST(elementwise_kernels_move_their_operands_and_results),
 	TEST(fusion_joins_elementwise_neighbours),
