@@ -37,8 +37,7 @@ struct users_waits users_wait(struct arena *arena, const struct users_curve *cur
 		struct spread s = spread_of(curve, gpus, n);
 		rates[n] = (double)s.more * total_of(curve, s.each + 1) +
 			   (double)(gpus - s.more) * total_of(curve, s.each);
-		log_p[n] = log_p[n - 1] +
-			   log((double)(pool->users - n + 1) * odds / rates[n]);
+		log_p[n] = log_p[n - 1] + log((double)(pool->users - n + 1) * odds / rates[n]);
 		highest = fmax(highest, log_p[n]);
 	}
 	double sum = 0, users = 0, speeds = 0, queued = 0;
@@ -99,11 +98,12 @@ static bool read_hours(struct asking *a, const char *text)
 	if (!good || wrong || row->users < 0 || row->users > USERS_MOST ||
 	    row->users != floor(row->users) || row->from_hour < next ||
 	    row->to_hour < row->from_hour || row->to_hour >= HOURS)
-		return diag_error(a->diag, a->request->users.origin,
-				  "'%s' is not a number of users of some hours (write numbers for "
-				  "hours 0, 1 and so on, or rising hours from 0 to 23 with numbers, "
-				  "such as 0-7:5,8-17:40)",
-				  text);
+		return diag_error(
+			a->diag, a->request->users.origin,
+			"'%s' is not a number of users of some hours (write numbers for "
+			"hours 0, 1 and so on, or rising hours from 0 to 23 with numbers, "
+			"such as 0-7:5,8-17:40)",
+			text);
 	a->hour_count++;
 	return true;
 }
@@ -143,8 +143,7 @@ static bool read_wait(struct asking *a)
 		return diag_error(a->diag, a->request->target.origin, "the limit of '%s' %s", text,
 				  wrong ? wrong : "must not be negative");
 	a->users->quantile = percent / 100.0;
-	a->users->target = arena_printf(a->arena, "wait p%d <= %g", percent,
-					a->users->limit);
+	a->users->target = arena_printf(a->arena, "wait p%d <= %g", percent, a->users->limit);
 	return true;
 }
 
@@ -187,9 +186,9 @@ static bool read_question(struct asking *a)
 		return diag_error(a->diag, a->scenario->jobs[0].origin, "%s", wrong);
 	if (!read_users(a) || !read_active(a))
 		return false;
-	if (users->served && !target_read(a->arena, a->diag, request->target.origin,
-					  reporting_of(a->arena, a->scenario), request->target.text,
-					  &a->target))
+	if (users->served &&
+	    !target_read(a->arena, a->diag, request->target.origin,
+			 reporting_of(a->arena, a->scenario), request->target.text, &a->target))
 		return false;
 	if (users->served) {
 		users->reported = a->target.reported;
@@ -207,9 +206,11 @@ static bool read_question(struct asking *a)
 			     arena_printf(a->arena, "case.gpus=%s", request->gpus.text), &a->gpus))
 		return false;
 	for (size_t i = 0; i < a->gpus.count; i++)
-		if (!(a->gpus.values[i] >= 1))
+		if (!(a->gpus.values[i] >= 1) || fmod(a->gpus.values[i], (double)a->replica_gpus))
 			return diag_error(a->diag, request->gpus.origin,
-					  "a number of GPUs must be at least 1");
+					  "%g is not a number of GPUs of this case (write a "
+					  "multiple of %zu)",
+					  a->gpus.values[i], a->replica_gpus);
 	return true;
 }
 
@@ -277,10 +278,9 @@ static bool answer(struct asking *a, struct users_row *row)
 		row->answer = estimate_exact(row->waits.wait);
 	} else if (users->served && row->users > 0) {
 		const struct points points = {a->input, users->reported};
-		struct case_point point = {
-			.settings = settings_of(a, gpus / a->replica_gpus,
-						row->users * users->active),
-			.setting_count = 2};
+		struct case_point point = {.settings = settings_of(a, gpus / a->replica_gpus,
+								   row->users * users->active),
+					   .setting_count = 2};
 		struct case_answer got;
 		if (!points_answer(a->arena, &points, &point, 1, &got, &a->broken))
 			return false;
@@ -295,7 +295,7 @@ static bool answer(struct asking *a, struct users_row *row)
  * until it is enough, and then bisected. If no number is, the row has the largest one. */
 static bool search(struct asking *a, struct users_row *row)
 {
-	size_t step = a->users->served ? a->replica_gpus : 1, low = 0, high = 1;
+	size_t step = a->replica_gpus, low = 0, high = 1;
 	size_t most = a->users->served ? a->scenario->topology.gpu_count / step
 				       : (size_t)fmax(1, row->users);
 	struct users_row best = *row;
@@ -336,7 +336,7 @@ const struct users *users_run(struct arena *arena, struct diag *diag,
 			      const struct users_request *request, const char **broken)
 {
 	struct asking *a = ARENA_NEW(arena, struct asking);
-	*a = (struct asking){.arena = arena, .diag = diag, .request = request};
+	*a = (struct asking){.arena = arena, .diag = diag, .request = request, .replica_gpus = 1};
 	a->scenario = case_read(arena, diag, &request->input.request);
 	a->users = ARENA_NEW(arena, struct users);
 	*broken = NULL;

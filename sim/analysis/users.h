@@ -23,7 +23,7 @@ enum { USERS_SHARING = 8 };
 struct users_curve {
 	double total[USERS_SHARING + 1]; /* speeds of m programs together; one alone has 1 */
 	size_t known;                    /* m up to which they were simulated */
-	const char *limit; /* why no further program fits on the GPU; NULL: all fit */
+	const char *limit;               /* why no further program fits on the GPU; NULL: all fit */
 };
 struct users_pool {
 	size_t users, gpus;

@@ -143,9 +143,8 @@ struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	/* MPS "eliminates the overhead of swapping when the GPU is scheduling between clients"
 	 * (docs.nvidia.com/deploy/mps, When to Use MPS), and instances of MIG have SMs of their
 	 * own (docs.nvidia.com/datacenter/tesla/mig-user-guide, Concepts). */
-	gpu->slicing_ratio = params->sharing == SHARING_TIME_SLICES
-				     ? 1 + params->switch_s / params->slice_s
-				     : 1;
+	gpu->slicing_ratio =
+		params->sharing == SHARING_TIME_SLICES ? 1 + params->switch_s / params->slice_s : 1;
 	return gpu;
 }
 

@@ -240,14 +240,23 @@ static void check_instances(struct reader *c)
 			compute += here ? client->fraction_ratio : 0;
 			memory += here ? client->memory_ratio : 0;
 		}
-		if (topology->gpus[g].params.sharing == SHARING_MIG &&
-		    fmax(compute, memory) > 1 + 1e-9)
+		const struct gpu_entry *gpu = &topology->gpus[g];
+		if (compute == 0 || gpu->params.sharing != SHARING_MIG)
+			continue;
+		if (gpu->params.generation < GENERATION_AMPERE)
+			case_error(
+				c, "case.gpu",
+				"GPU '%s' (%s) cannot be split by MIG, which begins with Ampere "
+				"(write gpu.*.sharing=mps or time_slices)",
+				gpu->name,
+				gpu_generation_name((enum gpu_generation)gpu->params.generation));
+		else if (fmax(compute, memory) > 1 + 1e-9)
 			case_error(c, "case.fraction",
 				   "GPU '%s' is split by MIG, but its clients together have %g of "
 				   "its SMs and %g of its memory (write a smaller case.fraction "
 				   "and case.memory_fraction, for example 3/7 and 4/8 as 0.428 and "
 				   "0.5, or fewer clients)",
-				   topology->gpus[g].name, compute, memory);
+				   gpu->name, compute, memory);
 	}
 }
 
