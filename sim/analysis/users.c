@@ -14,15 +14,15 @@ static double total_of(const struct users_curve *curve, size_t m)
 }
 
 /* How n users at work are spread over the GPUs. */
-struct spread {
+struct users_spread {
 	size_t each, more; /* `more` GPUs have one user more than `each` */
 	size_t queued;     /* users for whom no GPU has a place */
 };
-static struct spread spread_of(const struct users_curve *curve, size_t gpus, size_t n)
+static struct users_spread spread_of(const struct users_curve *curve, size_t gpus, size_t n)
 {
 	if (curve->limit && n > gpus * curve->known)
-		return (struct spread){curve->known, 0, n - gpus * curve->known};
-	return (struct spread){n / gpus, n % gpus, 0};
+		return (struct users_spread){curve->known, 0, n - gpus * curve->known};
+	return (struct users_spread){n / gpus, n % gpus, 0};
 }
 
 struct users_waits users_wait(struct arena *arena, const struct users_curve *curve,
@@ -34,7 +34,7 @@ struct users_waits users_wait(struct arena *arena, const struct users_curve *cur
 	double *rates = ARENA_ARRAY(arena, pool->users + 1, double);
 	double odds = pool->active_ratio / (1 - pool->active_ratio), highest = 0;
 	for (size_t n = 1; n <= pool->users; n++) {
-		struct spread s = spread_of(curve, gpus, n);
+		struct users_spread s = spread_of(curve, gpus, n);
 		rates[n] = (double)s.more * total_of(curve, s.each + 1) +
 			   (double)(gpus - s.more) * total_of(curve, s.each);
 		log_p[n] = log_p[n - 1] + log((double)(pool->users - n + 1) * odds / rates[n]);
@@ -42,7 +42,7 @@ struct users_waits users_wait(struct arena *arena, const struct users_curve *cur
 	}
 	double sum = 0, users = 0, speeds = 0, queued = 0;
 	for (size_t n = 0; n <= pool->users; n++) {
-		struct spread s = spread_of(curve, gpus, n);
+		struct users_spread s = spread_of(curve, gpus, n);
 		double p = exp(log_p[n] - highest);
 		sum += p;
 		users += p * (double)n;
@@ -64,7 +64,7 @@ struct users_waits users_wait(struct arena *arena, const struct users_curve *cur
 
 /* ---- reading the question ---- */
 
-struct asking {
+struct users_question {
 	struct arena *arena;
 	struct diag *diag;
 	const struct users_request *request;
@@ -81,7 +81,7 @@ struct asking {
 };
 
 /* Reads one of "40", "8:40", "8-17:40". */
-static bool read_hours(struct asking *a, const char *text)
+static bool read_hours(struct users_question *a, const char *text)
 {
 	struct users_row *row = &a->hours[a->hour_count];
 	int next = a->hour_count ? row[-1].to_hour + 1 : 0, used = 0;
@@ -108,7 +108,7 @@ static bool read_hours(struct asking *a, const char *text)
 	return true;
 }
 
-static bool read_users(struct asking *a)
+static bool read_users(struct users_question *a)
 {
 	const char *rest = a->request->users.text;
 	for (size_t length; rest; rest = rest[length] ? rest + length + 1 : NULL) {
@@ -125,7 +125,7 @@ static bool read_users(struct asking *a)
 }
 
 /* Reads "wait_p95<=10 %" or "wait<=10 %", the mean. */
-static bool read_wait(struct asking *a)
+static bool read_wait(struct users_question *a)
 {
 	const char *text = a->request->target.text;
 	int percent = 0, used = 0;
@@ -147,7 +147,7 @@ static bool read_wait(struct asking *a)
 	return true;
 }
 
-static bool read_active(struct asking *a)
+static bool read_active(struct users_question *a)
 {
 	const struct setting *active = &a->request->active;
 	const char *wrong =
@@ -175,7 +175,7 @@ static const char *refuse(const struct scenario *scenario)
 	return NULL;
 }
 
-static bool read_question(struct asking *a)
+static bool read_question(struct users_question *a)
 {
 	const struct users_request *request = a->request;
 	struct users *users = a->users;
@@ -216,7 +216,7 @@ static bool read_question(struct asking *a)
 
 /* ---- simulations ---- */
 
-static struct setting *settings_of(struct asking *a, size_t copies, double rate)
+static struct setting *settings_of(struct users_question *a, size_t copies, double rate)
 {
 	struct setting *settings = ARENA_ARRAY(a->arena, 2, struct setting);
 	settings[0] = (struct setting){arena_printf(a->arena, "case.copies=%zu", copies),
@@ -228,7 +228,7 @@ static struct setting *settings_of(struct asking *a, size_t copies, double rate)
 }
 
 /* Simulates 1 to USERS_SHARING programs on each GPU of the case. */
-static bool simulate_curve(struct asking *a, size_t users_most)
+static bool simulate_curve(struct users_question *a, size_t users_most)
 {
 	struct case_point points[USERS_SHARING];
 	struct case_answer answers[USERS_SHARING];
@@ -266,7 +266,7 @@ static bool meets(const struct users *users, double value)
 }
 
 /* Answers the row's hours on row->gpus GPUs. Returns false after a broken invariant. */
-static bool answer(struct asking *a, struct users_row *row)
+static bool answer(struct users_question *a, struct users_row *row)
 {
 	const struct users *users = a->users;
 	size_t gpus = (size_t)row->gpus;
@@ -293,7 +293,7 @@ static bool answer(struct asking *a, struct users_row *row)
 
 /* Finds the least number of GPUs on which the row's users meet the target: the number is doubled
  * until it is enough, and then bisected. If no number is, the row has the largest one. */
-static bool search(struct asking *a, struct users_row *row)
+static bool search(struct users_question *a, struct users_row *row)
 {
 	size_t step = a->replica_gpus, low = 0, high = 1;
 	size_t most = a->users->served ? a->scenario->topology.gpu_count / step
@@ -323,7 +323,7 @@ static bool search(struct asking *a, struct users_row *row)
 
 /* Returns an earlier row with the same users and GPUs, or, if the number of GPUs is searched, with
  * the same users; NULL: there is none. */
-static const struct users_row *like(const struct asking *a, const struct users_row *rows,
+static const struct users_row *like(const struct users_question *a, const struct users_row *rows,
 				    size_t count, const struct users_row *row)
 {
 	for (size_t i = 0; i < count; i++)
@@ -335,8 +335,9 @@ static const struct users_row *like(const struct asking *a, const struct users_r
 const struct users *users_run(struct arena *arena, struct diag *diag,
 			      const struct users_request *request, const char **broken)
 {
-	struct asking *a = ARENA_NEW(arena, struct asking);
-	*a = (struct asking){.arena = arena, .diag = diag, .request = request, .replica_gpus = 1};
+	struct users_question *a = ARENA_NEW(arena, struct users_question);
+	*a = (struct users_question){
+		.arena = arena, .diag = diag, .request = request, .replica_gpus = 1};
 	a->scenario = case_read(arena, diag, &request->input.request);
 	a->users = ARENA_NEW(arena, struct users);
 	*broken = NULL;

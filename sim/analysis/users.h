@@ -35,7 +35,7 @@ struct users_waits {
 	double mean;    /* time that work takes, over the time without others, minus 1 */
 	double wait;    /* the quantile; infinite: for a GPU with a free place */
 };
-/* Users are spread evenly over the GPUs at each time. */
+/* Users are spread evenly over the GPUs at each time. exported: tests solve it by hand */
 struct users_waits users_wait(struct arena *arena, const struct users_curve *curve,
 			      const struct users_pool *pool);
 

@@ -66,8 +66,7 @@ static const struct param_row case_rows[] = {
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
 		     "GPU fraction: largest share of its GPU that a client may use"),
 	PARAM_NUMBER(struct case_params, memory_fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "largest share of its GPU's memory that a client may use; 0 means "
-		     "case.fraction"),
+		     "largest share of its GPU's memory for a client; 0: case.fraction"),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
 		    "number of copies of each client"),
 	PARAM_WHOLE(struct case_params, tensor_count, 1, 1024, "1",

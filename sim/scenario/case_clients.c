@@ -254,8 +254,7 @@ static void check_instances(struct reader *c)
 			case_error(c, "case.fraction",
 				   "GPU '%s' is split by MIG, but its clients together have %g of "
 				   "its SMs and %g of its memory (write a smaller case.fraction "
-				   "and case.memory_fraction, for example 3/7 and 4/8 as 0.428 and "
-				   "0.5, or fewer clients)",
+				   "and case.memory_fraction)",
 				   gpu->name, compute, memory);
 	}
 }

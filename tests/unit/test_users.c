@@ -22,7 +22,8 @@ static struct users_waits ask(const struct users_curve *curve, size_t users, siz
 /* Two users work half of the time on one GPU. From 0 to 1 user the rate is 2 / pause and back 1 /
  * work; from 1 to 2 it is 1 / pause and back 1 / work. So the probabilities of 0, 1, 2 are 1, 2 and
  * 2 fifths. At work are 6/5 users on average, and the GPU works 4/5 of the time. So work takes
- * 6/4 of its own time. Of the users' working time, 2/6 is alone and 4/6 beside the other. */
+ * 6/4 of its own time. Users are alone in 2/6 of their working time, and beside the other in 4/6.
+ */
 static void two_users_of_one_gpu_wait_as_repairmen_do(void)
 {
 	struct users_waits waits = ask(&shared, 2, 1, 0.5, 0.33);
