@@ -218,7 +218,8 @@ const struct verb verb_users = {
 		"--gpus 8 --plot day.svg\n"
 		"  farwire users serve-llama3-h100 --users 0-7:50,8-17:900 --active 0.02 "
 		"--target 'latency_p99<=5 s' --draws 0\n",
-	.options = "set serve users active gpus target wide format output plot no-data title seed "
+	.options = "set plan serve users active gpus target wide format output plot no-data title "
+		   "seed "
 		   "draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
