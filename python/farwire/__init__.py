@@ -32,7 +32,7 @@ __all__ = [
     "CallTimeout", "Case", "Estimate", "FarwireError", "Figure", "InputError", "Prediction",
     "Predictions", "Problem", "ProgramError", "ProgramNotFound", "Progress", "Record", "Records",
     "Table", "Validation", "compare", "explain", "names", "plan", "program", "run", "scale",
-    "sensitivity", "serve", "solve", "sweep", "validate",
+    "sensitivity", "serve", "solve", "sweep", "users", "validate",
 ]  # fmt: skip
 
 
@@ -135,6 +135,11 @@ def plan(*case: Case, **options: Unpack[_case.PlanOptions]) -> Table:
 def solve(*case: Case, **options: Unpack[_case.SolveOptions]) -> Table:
     """Solves for the value of for_="KEY" at which target="ratio>=0.9" is met."""
     return _table("solve", case, options)
+
+
+def users(*case: Case, **options: Unpack[_case.UsersOptions]) -> Table:
+    """Finds the GPUs that users need: users="0-7:5,8-17:40", active="25 %"."""
+    return _table("users", case, options)
 
 
 def sensitivity(*case: Case, **options: Unpack[_case.SensitivityOptions]) -> Table:

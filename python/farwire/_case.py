@@ -109,6 +109,12 @@ class SolveOptions(CaseOptions, total=False):
     between: str
 
 
+class UsersOptions(CaseOptions, total=False):
+    users: int | str
+    active: float | str
+    target: str | Iterable[str]
+
+
 class SensitivityOptions(CaseOptions, total=False):
     of: str
     for_: str | Iterable[str]

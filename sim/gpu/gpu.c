@@ -8,6 +8,7 @@ static const char *const generation_names[] = {
 #include "sim/gpu/generations.def"
 	NULL};
 
+static const char *const sharing_names[] = {"time_slices", "mps", "mig", NULL};
 static const struct param_row gpu_rows[] = {
 	PARAM_NUMBER(struct gpu_params, fp32_flops, QUANTITY_FLOP_RATE, 1e6, 1e18, NULL,
 		     "peak single-precision rate", "the GPU's data sheet"),
@@ -98,6 +99,9 @@ static const struct param_row gpu_rows[] = {
 	PARAM_WHOLE(struct gpu_params, multiprocessors_count, 1, 1e6, "80",
 		    "number of SMs, to which thread blocks are assigned",
 		    "assumption: 80, as on a V100, if the GPU's file does not say"),
+	PARAM_CHOICE(struct gpu_params, sharing, sharing_names, "time_slices",
+		     "how kernels of several processes share the GPU: in turn (time_slices), at "
+		     "the same time (mps), or on parts of their own (mig)"),
 	PARAM_NUMBER(struct gpu_params, slice_s, QUANTITY_TIME, 1e-6, 10, "2 ms",
 		     "time slice of a tenant while other tenants are busy",
 		     "NVIDIA vGPU software user guide: 2 ms if at most 8 vGPUs share a GPU"),
@@ -136,7 +140,11 @@ struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	gpu->launch_latency_ps = ps_from_s(params->launch_latency_s);
 	gpu->kernel_gap_ps = ps_from_s(params->kernel_gap_s);
 	FW_ASSERT(params->slice_s > 0);
-	gpu->slicing_ratio = 1 + params->switch_s / params->slice_s;
+	/* MPS "eliminates the overhead of swapping when the GPU is scheduling between clients"
+	 * (docs.nvidia.com/deploy/mps, When to Use MPS), and instances of MIG have SMs of their
+	 * own (docs.nvidia.com/datacenter/tesla/mig-user-guide, Concepts). */
+	gpu->slicing_ratio =
+		params->sharing == SHARING_TIME_SLICES ? 1 + params->switch_s / params->slice_s : 1;
 	return gpu;
 }
 
@@ -213,10 +221,16 @@ struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fr
 		gpu->fabric, arena_printf(gpu->arena, "%s.%s", gpu->name, name), fraction_ratio);
 	context->work = fabric_resource_add(
 		gpu->fabric, arena_printf(gpu->arena, "%s.%s.work", gpu->name, name), 1);
-	context->fraction_ratio = fraction_ratio;
+	context->memory_ratio = fraction_ratio;
 	context->queue_depth = (size_t)gpu->params->queue_depth_count;
 	context->concurrent_kernels = (size_t)gpu->params->concurrent_kernels_count;
 	return context;
+}
+
+void gpu_context_memory_set(struct gpu_context *context, double ratio)
+{
+	FW_ASSERT(ratio > 0 && ratio <= 1);
+	context->memory_ratio = ratio;
 }
 
 bool gpu_memory_take(struct gpu_context *context, double size_B)
@@ -225,7 +239,7 @@ bool gpu_memory_take(struct gpu_context *context, double size_B)
 	double context_B = context->memory_used_B + size_B;
 	double gpu_B = gpu->memory_used_B + size_B;
 	if (size_B > 0 && (gpu_B > gpu->params->memory_B ||
-			   context_B > context->fraction_ratio * gpu->params->memory_B))
+			   context_B > context->memory_ratio * gpu->params->memory_B))
 		return false;
 	FW_ASSERT(context_B >= -1); /* sums of sizes are rounded */
 	context->memory_used_B = context_B > 0 ? context_B : 0;

@@ -13,7 +13,7 @@
  * of fraction 0.25 never gets more than a quarter, because each context has a resource of that
  * capacity. At most concurrent_kernels of a context run at once. Time slicing between several busy
  * tenants costs switch_s in every slice_s. A kernel that starts while more than one tenant has work
- * takes 1 + switch/slice times as many GPU-seconds.
+ * takes 1 + switch/slice times as many GPU-seconds. With MPS and MIG nothing is switched.
  *
  * Two other things use the compute engine. Kernels of a collective library occupy a part of the SMs
  * while they wait for their peers (gpu_reserve_add). Bytes that move through the GPU's memory take
@@ -36,12 +36,16 @@ enum gpu_generation {
 	GENERATION_COUNT,
 };
 
+/* How the kernels of several processes share a GPU. */
+enum gpu_sharing { SHARING_TIME_SLICES, SHARING_MPS, SHARING_MIG };
+
 struct gpu_params {
 	double fp32_flops, fp16_flops, tf32_flops, bf16_flops, fp8_flops, int8_flops, fp4_flops;
 	int generation; /* enum gpu_generation */
 	double boost_clock_Hz, power_W, memory_bus_count, memory_bandwidth_Bps, memory_B;
 	double cache_B;
 	bool peer_access;
+	int sharing; /* enum gpu_sharing */
 	double memory_efficiency_ratio, clock_spread_ratio, kernel_floor_s, kernel_gap_s,
 		launch_latency_s;
 	double copy_engines_count, queue_depth_count, concurrent_kernels_count;
@@ -76,8 +80,10 @@ bool gpu_is_computing(const struct gpu *gpu);
 
 /* Creates a context. fraction is in (0, 1]; name is unique on the GPU. */
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio);
+/* Sets the share of the GPU's memory that the context may use; at first it is the fraction. */
+void gpu_context_memory_set(struct gpu_context *context, double ratio);
 /* Allocates memory, or frees it if size_B is negative. Returns false and allocates nothing if it
- * does not fit. The fraction of a tenant also limits its memory. */
+ * does not fit into the context's share. */
 bool gpu_memory_take(struct gpu_context *context, double size_B);
 
 struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name);

@@ -75,7 +75,7 @@ struct gpu_context {
 	const char *name;
 	int share; /* resource with the capacity of the fraction */
 	int work;  /* resource that is never full; counts kernels by their nominal durations */
-	double fraction_ratio, memory_used_B;
+	double memory_ratio, memory_used_B;
 	size_t queue_depth, concurrent_kernels;
 	size_t in_flight_count; /* operations submitted but not complete */
 	size_t places_count;    /* places of the launch queue that they take */

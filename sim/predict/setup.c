@@ -86,7 +86,8 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 		if (trains)
 			add(arena, &setup.network, network_name(arena, scenario, job));
 		if (trains && job->stack && !job->recorded) {
-			setup.stack = scenario->params->stack;
+			add(arena, &setup.stack,
+			    job->stack_name ? job->stack_name : scenario->params->stack);
 			add(arena, &setup.precision, precision(scenario, job));
 		}
 		if (job->kernel || (job->recorded && counts_steps(scenario, job)))

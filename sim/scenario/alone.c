@@ -28,7 +28,7 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 		job->runtime = NULL;
 		job->spread = NULL;
 		job->program_count = 1;
-		job->fraction_ratio = 1;
+		job->fraction_ratio = job->memory_ratio = 1;
 	} else {
 		job->straggler_ratio = 1;
 	}

@@ -12,9 +12,8 @@ static const struct param_row case_rows[] = {
 		   "machines and their network: name of a file of topologies/"),
 	PARAM_TEXT(struct case_params, model, "resnet50",
 		   "neural network: name of a file of models/networks/"),
-	PARAM_TEXT(
-		struct case_params, calls, "",
-		"file with recorded CUDA calls, which replaces model and stack; empty means none"),
+	PARAM_TEXT(struct case_params, calls, "",
+		   "file with recorded CUDA calls, which replaces model and stack; empty: none"),
 	PARAM_TEXT(struct case_params, stack, "auto",
 		   "framework and benchmark code: name of a file of models/stacks/; auto means "
 		   "PyTorch with the number type of today that the GPUs have (case_stack.c)",
@@ -61,10 +60,11 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32",
 		    "batch size: samples of a step on each GPU"),
 	PARAM_WHOLE(struct case_params, sequence_count, 0, 10000000, "0",
-		    "tokens of each sequence, for networks of sequences; 0 means as in the "
-		    "network's file"),
+		    "tokens of each sequence; 0 means as in the file of the network"),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
 		     "GPU fraction: largest share of its GPU that a client may use"),
+	PARAM_NUMBER(struct case_params, memory_fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "largest share of its GPU's memory for a client; 0: case.fraction"),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
 		    "number of copies of each client"),
 	PARAM_WHOLE(struct case_params, tensor_count, 1, 1024, "1",

@@ -41,6 +41,9 @@ const struct cfg_node *case_find_stack(struct reader *c);
 /* Returns true if the GPUs of a job exchange gradients or have stages of a network. */
 bool case_job_shares(const struct reader *c);
 void case_read_stack(struct reader *c, const struct cfg_node *node);
+/* Returns the stack of a client that has another one than the case. */
+const struct stack_params *case_client_stack(struct reader *c, const struct job_entry *client,
+					     const char *name);
 
 /* Returns the path of a file that a key names. In the case file it is relative to the folder of
  * that file. */

@@ -5,8 +5,8 @@
 
 /* Settings of one client in a list. "" and 0 mean the setting of the case. */
 struct client_params {
-	const char *program, *server, *gpu, *model;
-	double batch_count, fraction_ratio;
+	const char *program, *server, *gpu, *model, *stack;
+	double batch_count, fraction_ratio, memory_fraction_ratio;
 	int role; /* enum serve_role */
 };
 static const char *const role_names[] = {"both", "prefill", "decode", NULL};
@@ -19,10 +19,16 @@ static const struct param_row client_rows[] = {
 		   "GPU that this client uses; empty means case.gpu"),
 	PARAM_TEXT(struct client_params, model, "",
 		   "neural network of this client; empty means case.model"),
+	PARAM_TEXT(struct client_params, stack, "",
+		   "stack of this client, for example pytorch-inference beside training programs; "
+		   "empty means case.stack"),
 	PARAM_WHOLE(struct client_params, batch_count, 0, 1e6, "0",
 		    "batch size of this client: samples of a step; 0 means case.batch"),
 	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "largest share of the GPU that this client may use; 0 means case.fraction"),
+	PARAM_NUMBER(struct client_params, memory_fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "largest share of the GPU's memory that this client may use; 0 means "
+		     "case.memory_fraction, or else its fraction"),
 	PARAM_CHOICE(struct client_params, role, role_names, "both",
 		     "role of this client as a model server: it processes prompts, generates "
 		     "tokens, or does both"),
@@ -177,6 +183,10 @@ static void fill_client(struct reader *c, struct job_entry *client, const struct
 	client->batch_count = own->batch_count > 0 ? own->batch_count : c->params->batch_count;
 	client->fraction_ratio =
 		own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
+	client->memory_ratio = own->memory_fraction_ratio > 0 ? own->memory_fraction_ratio
+			       : c->params->memory_fraction_ratio > 0
+				       ? c->params->memory_fraction_ratio
+				       : client->fraction_ratio;
 	client->role = own->role;
 	if (c->params->prefill_count > 0)
 		client->role = (double)copy < c->params->prefill_count ? ROLE_PREFILL : ROLE_DECODE;
@@ -191,9 +201,19 @@ static void fill_client(struct reader *c, struct job_entry *client, const struct
 		case_kernel_client(c, client);
 		return;
 	}
+	/* The checks of the network are those of the client's stack. */
+	const struct stack_params *stack = c->stack;
+	const char *stack_name = c->params->stack;
+	if (own->stack[0]) {
+		c->stack = case_client_stack(c, client, own->stack);
+		c->params->stack = own->stack;
+	}
+	client->stack = c->stack;
+	client->stack_name = c->params->stack;
 	case_model(c, client, own->model[0] ? client->origin : case_origin_of(c, "case.model"),
 		   model);
-	client->stack = c->stack;
+	c->stack = stack;
+	c->params->stack = stack_name;
 }
 
 static bool name_is_free(struct reader *c, const struct job_entry *client)
@@ -206,6 +226,37 @@ static bool name_is_free(struct reader *c, const struct job_entry *client)
 			   "client '%s': another client has this name (choose a unique name)",
 			   client->name);
 	return other == client;
+}
+
+/* Reports an error if the instances of a GPU that is split by MIG are larger than the GPU. */
+static void check_instances(struct reader *c)
+{
+	const struct topology *topology = &c->scenario->topology;
+	for (size_t g = 0; g < topology->gpu_count; g++) {
+		double compute = 0, memory = 0;
+		for (size_t i = 0; i < c->scenario->job_count; i++) {
+			const struct job_entry *client = &c->scenario->jobs[i];
+			bool here = client->rank_count > 0 && client->gpus[0] == g;
+			compute += here ? client->fraction_ratio : 0;
+			memory += here ? client->memory_ratio : 0;
+		}
+		const struct gpu_entry *gpu = &topology->gpus[g];
+		if (compute == 0 || gpu->params.sharing != SHARING_MIG)
+			continue;
+		if (gpu->params.generation < GENERATION_AMPERE)
+			case_error(
+				c, "case.gpu",
+				"GPU '%s' (%s) cannot be split by MIG, which begins with Ampere "
+				"(write gpu.*.sharing=mps or time_slices)",
+				gpu->name,
+				gpu_generation_name((enum gpu_generation)gpu->params.generation));
+		else if (fmax(compute, memory) > 1 + 1e-9)
+			case_error(c, "case.fraction",
+				   "GPU '%s' is split by MIG, but its clients together have %g of "
+				   "its SMs and %g of its memory (write a smaller case.fraction "
+				   "and case.memory_fraction)",
+				   gpu->name, compute, memory);
+	}
 }
 
 void case_read_clients(struct reader *c)
@@ -230,7 +281,8 @@ void case_read_clients(struct reader *c)
 	c->scenario->jobs = clients;
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_node *group = list ? cfg_at(list, i % listed) : NULL;
-		struct client_params own = {.program = "", .server = "", .gpu = "", .model = ""};
+		struct client_params own = {
+			.program = "", .server = "", .gpu = "", .model = "", .stack = ""};
 		const char *name = cfg_text(cfg_child(group, "name"));
 		if (!name)
 			name = count > 1 ? arena_printf(c->arena, "client%zu", i) : "client";
@@ -246,4 +298,5 @@ void case_read_clients(struct reader *c)
 			fill_client(c, &clients[i], &own, i);
 	}
 	c->scenario->job_count = count;
+	check_instances(c);
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "sim/base/hash.h"
+#include "sim/gpu/models.h"
 #include "sim/scenario/case.h"
 #include "sim/traces/rescale.h"
 
@@ -189,7 +190,8 @@ static const char *moved_words(struct arena *arena, const struct scenario *scena
 			"they are not scaled to %s (write its profile, for example "
 			"--set calls.gpu=%s)",
 			named[0] ? "has no profile (" : "the recording does not name", named,
-			named[0] ? ")" : "", gpu->profile, gpu->profile);
+			named[0] ? ")" : "", gpu->profile,
+			named[0] ? gpu_model_nearest(named) : gpu->profile);
 	if (strcmp(program->profile, gpu->profile) == 0)
 		return "";
 	struct rescaling rescaling = {

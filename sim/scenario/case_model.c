@@ -180,7 +180,7 @@ void case_model(struct reader *c, struct job_entry *entry, struct origin origin,
 		entry->model = entry->network->name;
 	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++)
 		if (other->model && strcmp(other->model, entry->model) == 0 &&
-		    strcmp(gpus[other->gpus[0]].like, like) == 0)
+		    strcmp(gpus[other->gpus[0]].like, like) == 0 && other->stack == entry->stack)
 			entry->efficiency = other->efficiency;
 	check_numbers(c, &gpus[entry->gpus[0]]);
 	if (diag_count(c->diag) == 0)

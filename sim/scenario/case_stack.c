@@ -95,13 +95,14 @@ const struct cfg_node *case_find_stack(struct reader *c)
 	return node;
 }
 
-void case_read_stack(struct reader *c, const struct cfg_node *node)
+/* Reads a stack, whose parameters are prefix.KEY. */
+static const struct stack_params *read_stack(struct reader *c, const struct cfg_node *node,
+					     const char *prefix, const char *name)
 {
 	struct stack_params *stack = ARENA_NEW(c->arena, struct stack_params);
 	if (node)
-		reader_params(c, node, "stack",
-			      arena_printf(c->arena, "stack '%s'", c->params->stack), &stack_table,
-			      stack);
+		reader_params(c, node, prefix, arena_printf(c->arena, "stack '%s'", name),
+			      &stack_table, stack);
 	bool trains = !case_serves(c) && !stack->forward_only;
 	if (trains && framework_at((size_t)stack->framework)->inference)
 		case_error(c, "case.stack",
@@ -133,5 +134,18 @@ void case_read_stack(struct reader *c, const struct cfg_node *node)
 			c, "case.stack",
 			"stack.cold is known for PyTorch only (write --stack pytorch-inference, or "
 			"another stack of PyTorch)");
-	c->stack = stack;
+	return stack;
+}
+
+void case_read_stack(struct reader *c, const struct cfg_node *node)
+{
+	c->stack = read_stack(c, node, "stack", c->params->stack);
+}
+
+const struct stack_params *case_client_stack(struct reader *c, const struct job_entry *client,
+					     const char *name)
+{
+	const struct cfg_node *file, *node = case_group(c, client->origin, "models/stacks", "stack",
+							name, "stack", &file);
+	return read_stack(c, node, arena_printf(c->arena, "stack.%s", client->name), name);
 }

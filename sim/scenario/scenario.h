@@ -40,7 +40,7 @@ struct case_params {
 	const char *degrade, *devices, *adapters;
 	bool gpu_profiles;
 	const char *gpu_profiles_without, *program, *server, *gpu;
-	double batch_count, sequence_count, fraction_ratio, copies_count;
+	double batch_count, sequence_count, fraction_ratio, memory_fraction_ratio, copies_count;
 	double tensor_count, expert_count, pipeline_count, prefill_count;
 	const char *prices;
 	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
@@ -180,6 +180,8 @@ struct job_entry {
 	const struct spread_params *spread; /* exchange of gradients; NULL: no exchange */
 	const struct training_plan *plan;   /* how GPUs split the network; NULL: they do not */
 	double fraction_ratio;              /* largest share of the GPU that the program may use */
+	double memory_ratio;                /* share of its memory; 0: fraction_ratio */
+	const char *stack_name;             /* of a client; NULL: that of the case */
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
 	/* For data-parallel jobs and collectives. */

@@ -39,7 +39,7 @@ static double run_solo(struct world *w, struct job *job, const struct job_entry 
 	solo.rank_count = solo.simulated_count = 1;
 	solo.efficiency = scenario_at_slowest(w->workload.arena, w->scenario, &solo);
 	solo.servers = solo.guests;
-	solo.fraction_ratio = 1;
+	solo.fraction_ratio = solo.memory_ratio = 1;
 	solo.stack = &stack;
 	solo.guest_work = true;
 	alone.whole_gpus = true;

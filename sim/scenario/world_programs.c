@@ -101,7 +101,8 @@ static void fuse_programs(struct world *w, const struct job_entry *entry,
 const char *world_memory_advice(struct world *w, const struct job_entry *entry)
 {
 	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
-	double most_B = gpu->params.memory_B * entry->fraction_ratio;
+	double most_B = gpu->params.memory_B *
+			(entry->memory_ratio > 0 ? entry->memory_ratio : entry->fraction_ratio);
 	size_t fits = 0, least = (size_t)entry->batch_count; /* least: too large */
 	if (!entry->network || !entry->stack ||
 	    stack_memory_B(entry->network, least, entry->stack) <= most_B)
@@ -197,6 +198,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 						   entry->batch_count),
 		.advice = advice(w, entry),
 		.fraction_ratio = entry->fraction_ratio,
+		.memory_ratio = entry->memory_ratio,
 		.driver = &w->scenario->driver,
 		.dma = &w->scenario->dma,
 		.runtime = entry->runtime,

@@ -71,7 +71,7 @@ static double play(struct server *server, const struct program *program, const c
 	struct job_entry entry = *server->entry;
 	entry.program = program;
 	entry.rank_count = entry.simulated_count = 1;
-	entry.fraction_ratio = 1;
+	entry.fraction_ratio = entry.memory_ratio = 1;
 	entry.library = NULL;
 	alone.style = JOBS_PROGRAMS;
 	return world_run_alone(server->world, alone, entry, "an iteration without other replicas",
@@ -313,7 +313,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	const struct job_entry *entry = server->entry;
 	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
 	double share =
-		fmin(entry->fraction_ratio, 1 / (double)tenants_on(w->scenario, entry->gpus[0]));
+		fmin(entry->memory_ratio, 1 / (double)tenants_on(w->scenario, entry->gpus[0]));
 	double ratio = service->params->memory_ratio;
 	bool of_rest = service->params->memory_free;
 	double own_B = gpu->params.memory_B * (of_rest ? 1 : ratio) * share;

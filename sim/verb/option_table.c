@@ -85,6 +85,12 @@ static const struct option options[] = {
 	{OPTION_TEXT, .name = "gpus", .value = "1,2,4,...", FIELD(gpus),
 	 .help = "numbers of GPUs to predict, as a list or a range such as 1:1024:log11; by "
 		 "default 1, 2, 4 ... up to the case's own number or the whole topology"},
+	{OPTION_TEXT, .name = "users", .value = "N|HOURS:N,...", FIELD(users),
+	 .help = "number of users, or their numbers by hour of the day, for example "
+		 "0-7:5,8-17:40"},
+	{OPTION_TEXT, .name = "active", .value = "PERCENT|RATE", FIELD(active),
+	 .help = "part of the time in which a user works with a GPU if no other user delays the "
+		 "work; for a model server, requests/s of each user"},
 	{OPTION_TEXTS, .name = "vary", .value = "KEY=a,b,c|lo:hi:logN|lo:hi:linN", FIELD(vary),
 	 .help = "parameter and the values that it takes; each further --vary adds an axis to the "
 		 "grid"},

@@ -35,7 +35,7 @@ struct command {
 	size_t setting_count;
 	struct texts given; /* names of the options on the command line */
 	/* Values of options. option_table.c has a row for each. A text without a value is NULL. */
-	const char *gpus, *gpu, *link, *target, *between, *of, *step;
+	const char *gpus, *gpu, *link, *target, *between, *of, *step, *users, *active;
 	struct texts vary, keys;
 	uint64_t seed, draws, jobs, best_count, port;
 	double vary_all_ratio; /* 0: not given */

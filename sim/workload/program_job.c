@@ -339,7 +339,7 @@ static bool take_memory(struct program_job *p, struct device *device, const stru
 		   arena_printf(w->arena,
 				"out of GPU memory: %s needs %.2f GB, GPU '%s' has %.2f GB%s%s%s",
 				p->spec.what, program->memory_B / 1e9, gpu_name(place->gpu),
-				gpu_params(place->gpu)->memory_B * p->spec.fraction_ratio / 1e9,
+				gpu_params(place->gpu)->memory_B * p->spec.memory_ratio / 1e9,
 				w->limits.program_count > 1 ? " for it and its neighbours" : "",
 				p->spec.advice ? ": " : "", p->spec.advice ? p->spec.advice : ""));
 	return false;
@@ -464,6 +464,7 @@ static struct cuda_port *build_devices(struct program_job *p, struct program_pla
 		device->job = p;
 		device->context =
 			gpu_context_new(place->gpu, name_of(p, device), p->spec.fraction_ratio);
+		gpu_context_memory_set(device->context, p->spec.memory_ratio);
 		if (!take_memory(p, device, rank->place->program, place) ||
 		    !build_process(p, rank, device, place))
 			return NULL;
@@ -573,6 +574,8 @@ struct job *program_job_new(struct workload *w, struct job_run *run,
 	struct program_job *p = ARENA_NEW(w->arena, struct program_job);
 	job_init(&p->job, w, &kind, spec->comm.name, run);
 	p->spec = *spec;
+	if (!(spec->memory_ratio > 0))
+		p->spec.memory_ratio = spec->fraction_ratio;
 	p->ranks = ARENA_ARRAY(w->arena, spec->rank_count, struct program_place);
 	for (size_t i = 0; i < spec->rank_count; i++) {
 		p->device_count += program_device_count(spec->ranks[i].program);

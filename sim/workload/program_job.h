@@ -38,6 +38,7 @@ struct program_job_spec {
 	const char *refused;   /* why the job fails at once; NULL: it does not */
 	const char *advice;    /* how the job fits into GPU memory if it does not; NULL: unknown */
 	double fraction_ratio; /* part of each GPU that the job may use */
+	double memory_ratio;   /* part of its memory; 0: fraction_ratio */
 	const struct driver_params *driver;
 	const struct dma_params *dma;
 	const struct runtime_params *runtime; /* NULL: the local driver */

@@ -115,6 +115,42 @@ static void switches_between_time_slices_cost_gpu_time(void)
 	world_release(&w);
 }
 
+/* With MPS nothing is switched: two trains of 10 kernels of 100 us get half of the GPU each, which
+ * is 200 us for each kernel. On instances of MIG with half of the SMs each, too. */
+static void mps_and_mig_pay_no_switches(void)
+{
+	for (int sharing = SHARING_MPS; sharing <= SHARING_MIG; sharing++) {
+		double part = sharing == SHARING_MIG ? 0.5 : 1;
+		setup();
+		w.gpu_params.sharing = sharing;
+		w.gpu_params.switch_s = 100 * US;
+		w.gpu_params.kernel_gap_s = 0;
+		world_build(&w);
+		train_of(gpu_context_new(w.gpu, "a", part), 10, 100, 0);
+		train_of(gpu_context_new(w.gpu, "b", part), 10, 100, 1);
+		world_run(&w);
+		CHECK_US(w.log_ps[0], 4 + 10 * 200);
+		CHECK_US(w.log_ps[1], 4 + 10 * 200);
+		world_release(&w);
+	}
+}
+
+/* A quarter of the SMs with half of 4 GB: 2 GB fit, and not one byte more. */
+static void memory_share_is_apart_from_the_fraction(void)
+{
+	setup();
+	world_build(&w);
+	struct gpu_context *context = gpu_context_new(w.gpu, "quarter", 0.25);
+	CHECK(!gpu_memory_take(context, 2e9));
+	gpu_context_memory_set(context, 0.5);
+	CHECK(gpu_memory_take(context, 2e9));
+	CHECK(!gpu_memory_take(context, 1));
+	train_of(context, 1, 10, 0);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 4 + 40);
+	world_release(&w);
+}
+
 static int64_t seen_ps[2];
 
 static void see_work(void *ctx, uint64_t arg)
@@ -163,6 +199,8 @@ static const struct test tests[] = {
 	TEST(tenant_without_limit_gets_what_a_quarter_leaves),
 	TEST(fraction_limits_the_sum_of_a_tenants_kernels),
 	TEST(switches_between_time_slices_cost_gpu_time),
+	TEST(mps_and_mig_pay_no_switches),
+	TEST(memory_share_is_apart_from_the_fraction),
 	TEST(work_includes_the_finished_part_of_a_running_kernel),
 	TEST(single_busy_tenant_pays_no_switches),
 };

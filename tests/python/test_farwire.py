@@ -89,6 +89,7 @@ class Tests(unittest.TestCase):
             "sweep": _case.SweepOptions,
             "plan": _case.PlanOptions,
             "solve": _case.SolveOptions,
+            "users": _case.UsersOptions,
             "sensitivity": _case.SensitivityOptions,
             "validate": _case.ValidateOptions,
         }.items():

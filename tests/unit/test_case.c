@@ -174,6 +174,21 @@ static void gpu_like_another_uses_its_efficiency(void)
 
 /* ---- clients ---- */
 
+static void clients_have_memory_and_stacks_of_their_own(void)
+{
+	const struct scenario *s = good(READ_TEXT(
+		"case = { topology = \"gpu-pool\"; runtime = \"asynchronous\"; fraction = 0.25;\n"
+		"memory_fraction = 0.5; stack = \"pytorch-amp\"; clients = ( { name = \"a\"; },\n"
+		"{ name = \"b\"; stack = \"pytorch-inference\"; fraction = 0.5; memory_fraction = "
+		"0.125; } ); };"));
+	if (!s || !CHECK(s->job_count == 2))
+		return;
+	CHECK(s->jobs[0].fraction_ratio == 0.25 && s->jobs[0].memory_ratio == 0.5);
+	CHECK(s->jobs[1].fraction_ratio == 0.5 && s->jobs[1].memory_ratio == 0.125);
+	CHECK(!s->jobs[0].stack->forward_only && s->jobs[1].stack->forward_only);
+	CHECK_TEXT(s->jobs[1].stack_name, "pytorch-inference");
+}
+
 static void clients_override_values_of_the_case(void)
 {
 	const struct scenario *s = good(READ_TEXT("case = { topology = \"gpu-pool\"; runtime = "
@@ -545,6 +560,7 @@ static const struct test tests[] = {
 	TEST(star_in_a_path_matches_any_name),
 	TEST(gpu_uses_its_fitted_profile_by_default),
 	TEST(gpu_like_another_uses_its_efficiency),
+	TEST(clients_have_memory_and_stacks_of_their_own),
 	TEST(clients_override_values_of_the_case),
 	TEST(copies_are_spread_over_gpus_and_guests_in_turn),
 	TEST(copies_of_a_list_get_numbered_names),

@@ -46,7 +46,7 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--trace) _farwire_files 'json' "$current" ;;
 	--timeline) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
-	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --tokens | --devices | --adapters | --fail | --degrade | --plan | --serve | --events | --set | --vary | --for | --between | --vary-all | --best | --seed | --draws | --jobs | --noise | --step | --link | --budget | --title | --port) COMPREPLY=() ;;
+	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --tokens | --devices | --adapters | --fail | --degrade | --plan | --serve | --events | --set | --users | --active | --vary | --for | --between | --vary-all | --best | --seed | --draws | --jobs | --noise | --step | --link | --budget | --title | --port) COMPREPLY=() ;;
 	# ... to here.
 	*) return 1 ;;
 	esac
