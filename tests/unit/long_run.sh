@@ -51,6 +51,14 @@ million='--draws 0 --set case.job_steps=1e6 --set run.gpu_mtbf=100h --set run.sp
 holds 'failures' "$failures > 0.9 * $elapsed / 22500 && $failures < 1.1 * $elapsed / 22500"
 same 'goodput is the part of the steps' "$goodput * $elapsed" "1e6 * $step"
 same 'hours of two machines and 20 spares' "$hours" "176 * $elapsed / 3600"
+# A job of one step makes progress, although its launch and its checkpoint take 1,000 times as long.
+# shellcheck disable=SC2086
+{
+	short=$(field elapsed --draws 0 --set case.job_steps=1)
+	pause=$(checkpoint pause)
+	write=$(checkpoint write)
+}
+same 'a job of one step' "$short" "180.16 + $step + $pause + $write"
 verdict long_run.answers_follow_from_the_steps_and_the_failures
 
 # Rented spares cost as much as the machines of the job. A GPU without steps takes its idle power: here
