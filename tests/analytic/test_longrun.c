@@ -186,6 +186,19 @@ static void a_run_with_countless_failures_takes_dalys_time(void)
 	CHECK(isinf(longrun_mean(&run, 1, 2).elapsed_s));
 }
 
+/* The only checkpoint takes ten times as long as the steps. A failure ends its writing, so the next
+ * one begins right after the steps. The time is Daly's for a pause of that length. */
+static void a_checkpoint_under_way_is_given_up_at_a_failure(void)
+{
+	enum { RUNS = 4000 };
+	struct longrun run = {
+		.work_s = 100, .interval_s = 100, .behind_s = 1000, .rates_Hz = {0.002}};
+	double mean_s = longrun_mean(&run, 1, RUNS).elapsed_s;
+	run.pause_s = run.behind_s;
+	/* the number of attempts has a geometric distribution, so the mean is its deviation, too */
+	CHECK(fabs(mean_s / longrun_expected_s(&run) - 1) < 4 / sqrt(RUNS));
+}
+
 /* 16,384 GPUs in 2,048 hosts with 16,384 adapters have 419 failures in 54 days (1,296 h). */
 static void default_rates_give_the_interruptions_of_llama_3(void)
 {
@@ -216,6 +229,7 @@ static const struct test tests[] = {
 	TEST(the_watchdog_ends_what_hangs),
 	TEST(an_incomplete_checkpoint_is_lost),
 	TEST(a_run_with_countless_failures_takes_dalys_time),
+	TEST(a_checkpoint_under_way_is_given_up_at_a_failure),
 	TEST(default_rates_give_the_interruptions_of_llama_3),
 	TEST(gamma_quantiles_are_those_of_chi_squared),
 };
