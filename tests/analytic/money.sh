@@ -159,3 +159,17 @@ price() { # PATH VALUE
 	expect 0 '' run batch2.cfg $network -q --prices good.cfg
 }
 verdict 'money.faults_in_a_file_of_prices_are_refused'
+
+# Two guests of one machine have no cable between them. Those of two machines have one each to
+# their switch, so four ends.
+guests() { # TOPOLOGY WATTS: prints the power with so many watts for each end of a cable
+	"$FARWIRE" run --topology "$1" --program client --runtime asynchronous --model resnet50 --stack pytorch --batch 16 \
+		-q --draws 0 --format csv --set 'gpu.*.power=300 W' --set cost.facility=1 --set cost.port_rate_power=0W \
+		--set "cost.port_power=${2}W" >found.csv
+	column power_W
+}
+without=$(guests t320-same-esxi 0) with=$(guests t320-same-esxi 1000)
+[ "${without:-none}" = "$with" ] || complain "two guests of one machine: $without W, and with ports $with W"
+awk "BEGIN { x = $(guests t320-same-lan 1000) - $(guests t320-same-lan 0); exit !(x > 3999.9 && x < 4000.1) }" ||
+	complain 'two cables have not four ends of 1000 W'
+verdict 'money.guests_of_one_machine_have_no_cable'
