@@ -38,7 +38,7 @@ is 'vllm 1 5 2 2 200 0.5 7 0 throughput 2'
 sed 's/"request_rate": 5/"request_rate": "inf"/' open.json >flood.json
 rows flood.json
 is 'vllm 2 1 2 2 200 0.5 7 0 throughput 2'
-# Of 64 clients only two send a request.
+# Only two of 64 clients send a request.
 sed 's/"max_concurrency": null/"max_concurrency": 64/' flood.json >idle.json
 rows idle.json
 is 'vllm 2 1 2 2 200 0.5 7 0 throughput 2'
