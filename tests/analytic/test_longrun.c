@@ -165,8 +165,8 @@ static void an_incomplete_checkpoint_is_lost(void)
 	CHECK_NEAR(outcome.parts_s[LONGRUN_LOST] / outcome.failures_count, 150, 0.05);
 }
 
-/* About 1.5 x 10^9 failures: a part of them gives the whole run, but only one launch. With the 30,000
- * that are played, the standard error of the time is less than 0.5 %. */
+/* About 1.5 x 10^9 failures: a part of them gives the whole run, but only one launch. With the
+ * 30,000 that are played, the standard error of the time is less than 0.5 %. */
 static void a_run_with_countless_failures_takes_dalys_time(void)
 {
 	struct longrun run = {.work_s = 1e12,
