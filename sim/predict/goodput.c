@@ -4,7 +4,8 @@
 #include "sim/scenario/checkpoint.h"
 
 /* At most RUNS_MOST runs give a mean, and fewer if all of them would have more than FAILURES_MOST
- * failures. LONGEST: a run that takes more than this times its steps makes no progress. */
+ * failures. LONGEST: a run that takes more than this times its steps and checkpoints makes no
+ * progress. */
 enum { RUNS_MOST = 200, RUNS_LEAST = 2, FAILURES_MOST = 30000, LONGEST = 20 };
 
 /* Returns the rate of `count` things with that mean time between failures. A draw
@@ -56,7 +57,8 @@ static const char *no_progress(struct arena *arena, const struct longrun *run)
 {
 	struct longrun with = *run;
 	with.pause_s += run->behind_s;
-	if (longrun_expected_s(&with) <= LONGEST * run->work_s)
+	double intervals = run->work_s / run->interval_s;
+	if (longrun_expected_s(&with) <= LONGEST * (run->work_s + intervals * with.pause_s))
 		return NULL;
 	return arena_printf(arena,
 			    "the run makes no progress: a failure comes every %.3g min, but steps "

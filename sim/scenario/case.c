@@ -407,8 +407,8 @@ static void read_world(struct reader *c)
 	if (!file)
 		return;
 	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
-	apply_named(c, "models/prices", "file of prices", "case.prices", c->params->prices,
-		    PASS_ALL_BUT_EFFICIENCIES);
+	case_check_prices(c, apply_named(c, "models/prices", "file of prices", "case.prices",
+					 c->params->prices, PASS_ALL_BUT_EFFICIENCIES));
 	if (case_serves(c))
 		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {

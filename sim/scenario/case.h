@@ -119,6 +119,9 @@ void case_refuse_unused(struct reader *c);
 
 /* Notes on which measurements the parameters of a profile were fitted. */
 void case_note_evidence(struct reader *c, const struct cfg_node *file);
+/* Reports parameters of a file of prices that are unknown or set twice (case_cost.c). NULL: none.
+ */
+void case_check_prices(struct reader *c, const struct cfg_node *file);
 /* Reads prices and power, if the case asks for them (case_cost.c). */
 void case_read_costs(struct reader *c);
 /* Reads the parameters of the model error, after everything else. */

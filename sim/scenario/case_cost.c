@@ -70,6 +70,55 @@ static const struct param_row machine_cost_rows[] = {
 const struct param_table machine_cost_table =
 	PARAM_TABLE("machine_cost", struct machine_cost, machine_cost_rows);
 
+/* Returns the table of prices to which a path belongs; NULL: it is of another group, such as gpu.
+ */
+static const struct param_table *table_of(const char *path)
+{
+	static const struct param_table *const tables[] = {&cost_table, &gpu_cost_table,
+							   &machine_cost_table};
+	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+		size_t length = strlen(tables[i]->name);
+		if (strncmp(path, tables[i]->name, length) == 0 && path[length] == '.')
+			return tables[i];
+	}
+	return NULL;
+}
+
+static bool has_key(const struct param_table *table, const char *wanted)
+{
+	enum { KEY_SIZE = 80 };
+	char key[KEY_SIZE];
+	for (size_t i = 0; i < table->count; i++) {
+		param_key(&table->rows[i], key, sizeof key);
+		if (strcmp(key, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+void case_check_prices(struct reader *c, const struct cfg_node *file)
+{
+	const struct cfg_node *list = file ? cfg_child(file, "parameters") : NULL;
+	for (size_t i = 0; list && i < cfg_count(list); i++) {
+		const struct cfg_node *group = cfg_at(list, i);
+		const char *path = cfg_text(cfg_child(group, "path"));
+		const struct param_table *table = path ? table_of(path) : NULL;
+		if (table && !has_key(table, strrchr(path, '.') + 1))
+			diag_error(c->diag, cfg_origin(group),
+				   "unknown parameter '%s' (`farwire list parameters` shows those "
+				   "of %s)",
+				   path, table->name);
+		for (size_t k = 0; path && k < i; k++) {
+			const char *other = cfg_text(cfg_child(cfg_at(list, k), "path"));
+			if (other && strcmp(other, path) == 0)
+				diag_error(
+					c->diag, cfg_origin(group),
+					"'%s' is set twice, first at line %d (remove one of them)",
+					path, cfg_origin(cfg_at(list, k)).line);
+		}
+	}
+}
+
 /* Returns the price, or NAN if nothing states it. */
 static double stated(const struct reader *c, const char *group, const char *name, const char *key,
 		     double value)

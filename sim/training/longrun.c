@@ -262,13 +262,37 @@ static struct longrun_outcome play(struct arena *arena, const struct longrun *ru
 	return p.out;
 }
 
+/* Multiplies all times but the launch, and the failures. */
+static void stretch(struct longrun_outcome *outcome, double times)
+{
+	double launch_s = outcome->parts_s[LONGRUN_LAUNCH];
+	outcome->elapsed_s = launch_s + (outcome->elapsed_s - launch_s) * times;
+	outcome->failures_count *= times;
+	for (size_t k = LONGRUN_LAUNCH + 1; k < LONGRUN_PART_COUNT; k++)
+		outcome->parts_s[k] *= times;
+	for (size_t k = 0; k < FAILURE_CAUSE_COUNT; k++)
+		outcome->causes_s[k] *= times;
+}
+
+/* A run with more failures than this plays only a part of its work, which takes the same time for
+ * each step as the rest. */
+static const double played_failures_count = 30000;
+
 struct longrun_outcome longrun_mean(const struct longrun *run, uint64_t seed, size_t count)
 {
 	struct longrun_outcome mean = {0};
-	double n = (double)count;
+	double n = (double)count, failures = longrun_expected_s(run) / longrun_mtbf_s(run);
+	struct longrun played = *run;
+	if (failures > played_failures_count)
+		played.work_s *= played_failures_count / failures;
+	if (played.work_s <
+	    fmin(run->interval_s, run->work_s)) /* a checkpoint is hardly ever reached */
+		return (struct longrun_outcome){.elapsed_s = INFINITY};
 	for (size_t i = 0; i < count; i++) {
 		struct arena *scratch = arena_new();
-		struct longrun_outcome one = play(scratch, run, seed + i);
+		struct longrun_outcome one = play(scratch, &played, seed + i);
+		if (played.work_s < run->work_s)
+			stretch(&one, run->work_s / played.work_s);
 		arena_free(scratch);
 		mean.elapsed_s += one.elapsed_s / n;
 		mean.failures_count += one.failures_count / n;
@@ -308,7 +332,7 @@ double longrun_expected_s(const struct longrun *run)
 static double vertex(const double *y)
 {
 	double bend = y[0] - 2 * y[1] + y[2];
-	return bend > 0 ? fmin(fmax((y[0] - y[2]) / (2 * bend), -1), 1) : 0;
+	return bend > 0 && isfinite(bend) ? fmin(fmax((y[0] - y[2]) / (2 * bend), -1), 1) : 0;
 }
 
 double longrun_best_s(const struct longrun *run, double least_s, uint64_t seed, size_t count)

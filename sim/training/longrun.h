@@ -66,7 +66,8 @@ struct longrun_outcome {
 	double causes_s[FAILURE_CAUSE_COUNT]; /* lost work, detection, repair and restart */
 };
 
-/* Plays the run with random failures of seeds [seed, seed + count), and returns the means. */
+/* Plays the run with random failures of seeds [seed, seed + count), and returns the means. A run
+ * that hardly ever reaches a checkpoint takes INFINITY. */
 struct longrun_outcome longrun_mean(const struct longrun *run, uint64_t seed, size_t count);
 
 /* Returns the mean time between failures of the job; INFINITY: it has none. */

@@ -143,3 +143,33 @@ verdict 'money.chance_to_be_cheaper_excludes_common_errors'
 	expect 2 'no result called .euro' compare rent3.cfg rent2.cfg $network -q --target 'euro<=1'
 }
 verdict 'money.target_puts_the_cheapest_or_the_fastest_row_first'
+
+# A mistyped key in a file of prices would leave out the price, and a second price of one GPU would hide the first.
+price() { # PATH VALUE
+	echo "{ path = \"$1\"; fit = { value = $2; low = 1; high = 9; }; }"
+}
+# shellcheck disable=SC2086 # lists of words
+{
+	echo "parameters = ( $(price gpu_cost.v100-sxm2.hour_prise 2) );" >wrong.cfg
+	expect 2 "^wrong.cfg:1: unknown parameter 'gpu_cost.v100-sxm2.hour_prise'" run batch2.cfg $network -q --prices wrong.cfg
+	printf 'parameters = ( %s,\n%s );\n' "$(price gpu_cost.v100-sxm2.hour_price 2)" \
+		"$(price gpu_cost.v100-sxm2.hour_price 3)" >wrong.cfg
+	expect 2 "^wrong.cfg:2: 'gpu_cost.v100-sxm2.hour_price' is set twice, first at line 1" run batch2.cfg $network -q --prices wrong.cfg
+	echo "parameters = ( $(price gpu_cost.v100-sxm2.hour_price 2), $(price gpu_cost.other.hour_price 2) );" >good.cfg
+	expect 0 '' run batch2.cfg $network -q --prices good.cfg
+}
+verdict 'money.faults_in_a_file_of_prices_are_refused'
+
+# Two guests of one machine have no cable between them. Those of two machines have one each to
+# their switch, so four ends.
+guests() { # TOPOLOGY WATTS: prints the power with so many watts for each end of a cable
+	"$FARWIRE" run --topology "$1" --program client --runtime asynchronous --model resnet50 --stack pytorch --batch 16 \
+		-q --draws 0 --format csv --set 'gpu.*.power=300 W' --set cost.facility=1 --set cost.port_rate_power=0W \
+		--set "cost.port_power=${2}W" >found.csv
+	column power_W
+}
+without=$(guests t320-same-esxi 0) with=$(guests t320-same-esxi 1000)
+[ "${without:-none}" = "$with" ] || complain "two guests of one machine: $without W, and with ports $with W"
+awk "BEGIN { x = $(guests t320-same-lan 1000) - $(guests t320-same-lan 0); exit !(x > 3999.9 && x < 4000.1) }" ||
+	complain 'two cables have not four ends of 1000 W'
+verdict 'money.guests_of_one_machine_have_no_cable'

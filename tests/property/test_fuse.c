@@ -86,7 +86,35 @@ static void random_programs_end_at_the_same_time(void)
 	}
 }
 
+/* Two launches on each of two devices are two runs. The first one contains a query of an error that
+ * stands for five, so it has seven calls. */
+static void runs_end_where_another_device_gets_launches(void)
+{
+	struct world w = {0};
+	world_presets(&w);
+	world_build(&w);
+	const struct fuse_params params = {&w.driver_params, &w.gpu_params, 1};
+	struct item items[5] = {{.kind = ITEM_CALL, .call = {.kind = CALL_GET_LAST_ERROR}}};
+	items[0].call.repeats = 4;
+	for (size_t i = 1; i < 5; i++) {
+		items[i] = (struct item){.kind = ITEM_CALL, .call = {.kind = CALL_LAUNCH}};
+		items[i].call.duration_s = 10e-6;
+		items[i].call.device = i > 2;
+	}
+	const struct call_thread thread = {"main", items, 5};
+	const struct call_thread fused = thread_fuse(w.arena, &thread, &params, FUSE_RUNS);
+	if (CHECK(fused.count == 2 && fused.items[0].call.run && fused.items[1].call.run)) {
+		CHECK(fused.items[0].call.device == 0 && fused.items[1].call.device == 1);
+		CHECK(fused.items[0].call.run->all.count == 2);
+		CHECK(fused.items[1].call.run->all.count == 2);
+		CHECK(fused.items[0].call.run->calls_count == 7);
+		CHECK(fused.items[1].call.run->calls_count == 2);
+	}
+	world_release(&w);
+}
+
 static const struct test tests[] = {
+	TEST(runs_end_where_another_device_gets_launches),
 	TEST(random_programs_end_at_the_same_time),
 };
 

@@ -38,6 +38,10 @@ is 'vllm 1 5 2 2 200 0.5 7 0 throughput 2'
 sed 's/"request_rate": 5/"request_rate": "inf"/' open.json >flood.json
 rows flood.json
 is 'vllm 2 1 2 2 200 0.5 7 0 throughput 2'
+# Only two of 64 clients send a request.
+sed 's/"max_concurrency": null/"max_concurrency": 64/' flood.json >idle.json
+rows idle.json
+is 'vllm 2 1 2 2 200 0.5 7 0 throughput 2'
 # SGLang appends a line for each run. Lengths from a half of the longest on: 0.5 / sqrt(12) / 0.75.
 for clients in 8 16; do
 	echo '{"backend": "sglang", "request_rate": Infinity, "random_range_ratio": 0.5, "max_concurrency": '$clients', "completed": 40, '"$sums"', "p99_e2e_latency_ms": 12.5}'

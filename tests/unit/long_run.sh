@@ -51,6 +51,14 @@ million='--draws 0 --set case.job_steps=1e6 --set run.gpu_mtbf=100h --set run.sp
 holds 'failures' "$failures > 0.9 * $elapsed / 22500 && $failures < 1.1 * $elapsed / 22500"
 same 'goodput is the part of the steps' "$goodput * $elapsed" "1e6 * $step"
 same 'hours of two machines and 20 spares' "$hours" "176 * $elapsed / 3600"
+# A job of one step makes progress, although its launch and its checkpoint take 1,000 times as long.
+# shellcheck disable=SC2086
+{
+	short=$(field elapsed --draws 0 --set case.job_steps=1)
+	pause=$(checkpoint pause)
+	write=$(checkpoint write)
+}
+same 'a job of one step' "$short" "180.16 + $step + $pause + $write"
 verdict long_run.answers_follow_from_the_steps_and_the_failures
 
 # Rented spares cost as much as the machines of the job. A GPU without steps takes its idle power: here
@@ -107,7 +115,23 @@ verdict long_run.intervals_include_failures_and_their_rates
 }
 holds 'one rank writes' "${alone:-0} > 0.94 && ${alone:-0} < 1.5"
 holds 'all ranks write' "${together:-0} > $alone / 17 && ${together:-0} < $alone / 14"
+# A storage of 0.1 GB/s takes 14.9 s for the 1.49 GB that one of the 16 equal ranks writes.
+# shellcheck disable=SC2086
+{
+	field failures $million --set run.checkpoint_sharded=false --set checkpoint_storage.bandwidth='0.1 GB/s' >/dev/null
+	slow=$(checkpoint write)
+}
+holds 'one of 16 ranks writes to a slow storage' "${slow:-0} > 14.9 && ${slow:-0} < 18"
 verdict long_run.ranks_write_their_shards_together
+
+# Each of the two machines has eight adapters. One that fails each 1,600 h gives a failure each 100 h.
+# shellcheck disable=SC2086
+{
+	field failures $steps $no_failures --set run.link_mtbf=1600h >/dev/null
+	between=$(checkpoint 'between failures')
+}
+same 'links of both machines fail' "${between:-0}" 360000
+verdict long_run.links_of_all_machines_fail
 
 # shellcheck disable=SC2086
 {

@@ -330,6 +330,26 @@ static void full_launch_queue_delays_submission(void)
 	world_release(&w);
 }
 
+/* Two runs of five kernels fill a launch queue of ten, and leave it empty when they have ended. */
+static void runs_of_kernels_leave_the_places_that_they_took(void)
+{
+	setup();
+	w.gpu_params.queue_depth_count = 10;
+	world_build(&w);
+	struct gpu_stream *stream = gpu_stream_new(w.context, "a");
+	const struct gpu_op run = {
+		.kind = GPU_OP_KERNEL, .duration_s = 50 * US, .kernels_count = 5};
+	for (int round = 0; round < 2; round++) {
+		gpu_submit(stream, &run);
+		CHECK(gpu_has_room(w.context));
+		gpu_submit(stream, &run);
+		CHECK(!gpu_has_room(w.context));
+		world_run(&w);
+		CHECK(gpu_has_room(w.context));
+	}
+	world_release(&w);
+}
+
 static void idle_waits_only_for_work_submitted_so_far(void)
 {
 	struct gpu_stream *a, *b;
@@ -453,6 +473,7 @@ static const struct test tests[] = {
 	TEST(copies_queue_for_their_engine),
 	TEST(copies_on_the_device_run_as_kernels),
 	TEST(full_launch_queue_delays_submission),
+	TEST(runs_of_kernels_leave_the_places_that_they_took),
 	TEST(idle_waits_only_for_work_submitted_so_far),
 	TEST(idle_stream_has_ended_all_its_work),
 	TEST(fraction_limits_the_memory_of_a_tenant),

@@ -154,22 +154,23 @@ static void sharding_matches_the_formulas_of_zero(void)
 	}
 }
 
+static const char experts_text[] =
+	"network = { name = \"m\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
+	"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+	"{ name = \"b\"; repeat = 1; layers = (\n"
+	"  { name = \"x\"; op = \"experts\"; experts = 4; top = 2; hidden = 6; } ); },\n"
+	"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+	"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+
 /* Four GPUs with tensor and expert groups of two. Two GPUs have the same experts: these are twice
  * the data-parallel ranks for a tensor group of two, divided by two expert parts. So both kinds of
  * parameters share the optimizer's 12 bytes between two. */
 static void experts_share_the_optimizer_with_tensor_groups(void)
 {
-	static const char text[] =
-		"network = { name = \"m\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
-		"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
-		"{ name = \"b\"; repeat = 1; layers = (\n"
-		"  { name = \"x\"; op = \"experts\"; experts = 4; top = 2; hidden = 6; } ); },\n"
-		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
-		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct network *whole =
-		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text), 0);
+		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", experts_text), 0);
 	const char *why = NULL;
 	struct plan_params params = one_gpu;
 	params.tp_count = params.ep_count = 2;
@@ -184,6 +185,84 @@ static void experts_share_the_optimizer_with_tensor_groups(void)
 	}
 	CHECK(count > 0);
 	CHECK_NEAR(shared_B[0] - shared_B[1], count * 12 / 2, 1e-9);
+	arena_free(arena);
+}
+
+/* Eight GPUs with tensor groups of two and expert groups of four. The four data-parallel ranks
+ * share the 12 bytes of other parameters, but only two GPUs have the same expert. */
+static void experts_and_other_parameters_are_shared_by_different_numbers_of_ranks(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct network *whole =
+		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", experts_text), 0);
+	const char *why = NULL;
+	struct plan_params params = one_gpu;
+	params.tp_count = 2;
+	params.ep_count = 4;
+	double shared_B[2] = {0}, all = 0, experts = 0;
+	for (int shares = 0; shares < 2; shares++) {
+		params.sharding = shares ? SHARDING_OPTIMIZER : SHARDING_NONE;
+		const struct training_plan *plan = plan_new(arena, whole, &params, 8, &why);
+		if (!CHECK(plan))
+			continue;
+		shared_B[shares] = plan_memory_B(plan, &eager, 0);
+		const struct network *part = plan->shard->network;
+		all = part->parameters_count;
+		experts = 0;
+		for (size_t i = 0; i < part->layer_count; i++)
+			for (size_t t = 0;
+			     part->layers[i].experts && t < part->layers[i].tensor_count; t++)
+				experts += part->layers[i].tensors[t];
+	}
+	CHECK(experts >= 2 * 8 * 6 && experts < all); /* at least two matrices of one expert */
+	CHECK_NEAR(shared_B[0] - shared_B[1], 12 * (experts / 2 + (all - experts) * 3 / 4), 1e-9);
+	arena_free(arena);
+}
+
+/* A stage sends S x H values of 2 B. In a tensor group each GPU sends a part of them if activations
+ * are divided, or if the receivers gather them. */
+static void tensor_groups_divide_the_messages_between_stages(void)
+{
+	static const struct {
+		bool sequence, gathers;
+		double parts;
+	} rows[] = {{false, false, 1}, {true, false, 2}, {false, true, 2}};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < 3; i++) {
+		const char *why = NULL;
+		struct plan_params params = one_gpu;
+		params.tp_count = params.pp_count = 2;
+		params.sequence_parallel = rows[i].sequence;
+		params.scatter_gather = rows[i].gathers;
+		const struct training_plan *plan = plan_new(arena, gpt(arena, 2), &params, 4, &why);
+		if (CHECK(plan))
+			CHECK_NEAR(plan_message_B(plan, &eager, 0), 2.0 * S * H / rows[i].parts,
+				   1e-12);
+	}
+	arena_free(arena);
+}
+
+/* Four heads share two heads of keys and values, which four GPUs cannot divide. */
+static void tensor_groups_divide_heads_of_keys_and_values(void)
+{
+	static const char text[] =
+		"network = { name = \"k\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
+		"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"a\"; op = \"attention\"; heads = 4; kv_heads = 2; causal = true; },\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct network *whole =
+		network_read(arena, diag, cfg_read_text(arena, diag, "k.cfg", text), 0);
+	const char *why = NULL;
+	struct plan_params params = one_gpu;
+	params.tp_count = 2;
+	CHECK(plan_new(arena, whole, &params, 4, &why));
+	params.tp_count = 4;
+	CHECK(!plan_new(arena, whole, &params, 4, &why));
+	CHECK_TEXT(why, "2 heads of keys and values are not divisible by tp (4): write plan.tp=2");
 	arena_free(arena);
 }
 
@@ -399,6 +478,9 @@ static const struct test tests[] = {
 	TEST(least_time_has_kernels_and_blocking_bytes),
 	TEST(delayed_gradients_of_weights_keep_their_activations),
 	TEST(experts_share_the_optimizer_with_tensor_groups),
+	TEST(experts_and_other_parameters_are_shared_by_different_numbers_of_ranks),
+	TEST(tensor_groups_divide_the_messages_between_stages),
+	TEST(tensor_groups_divide_heads_of_keys_and_values),
 	TEST(fsdp_also_shares_frozen_parameters),
 	TEST(nearest_plan_shares_the_optimizer_before_it_recomputes),
 	TEST(nearest_plan_fills_the_gpus_with_data_groups),

@@ -204,6 +204,25 @@ static void completed_events_are_known_until_they_are_recorded_again(void)
 	remote_world_release(&w);
 }
 
+/* After a wait for the first of two events, only this one is known to have completed. */
+static void one_completed_event_says_nothing_about_another(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.event_cache = true;
+	remote_world_build(&w);
+	static const enum call_kind kinds[] = {CALL_EVENT_RECORD, CALL_EVENT_RECORD,
+					       CALL_EVENT_SYNCHRONIZE, CALL_EVENT_QUERY,
+					       CALL_EVENT_QUERY};
+	static const uint16_t events[] = {0, 1, 0, 1, 0};
+	for (size_t i = 0; i < 5; i++)
+		script_add(&w.scripts[0], 100, kinds[i])->event = events[i];
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 3), 29.9);
+	CHECK_US(script_took_ps(&w, 0, 4), 0.25);
+	remote_world_release(&w);
+}
+
 static void ignore(void *ctx, uint64_t arg)
 {
 }
@@ -272,6 +291,7 @@ static const struct test tests[] = {
 	TEST(further_threads_are_woken_one_after_the_other),
 	TEST(copies_cost_less_in_caches_and_more_in_new_memory),
 	TEST(completed_events_are_known_until_they_are_recorded_again),
+	TEST(one_completed_event_says_nothing_about_another),
 	TEST(shared_thread_of_a_server_delays_other_clients),
 	TEST(warm_server_saves_the_creation_of_a_context),
 	TEST(program_begins_when_its_session_is_set_up),

@@ -447,11 +447,10 @@ static void few_requests_count_with_their_whole_time(void)
 /* Two services: one request of 2 iterations, and three of 1, 2 and 3 one after the other. */
 static void each_service_has_its_own_answers(void)
 {
-	static const struct serve_request one[] = {{0, 5, 2, 0, 0}};
 	static const struct serve_request three[] = {
 		{0, 5, 1, 0, 0}, {PS_PER_S / 10, 5, 2, 0, 0}, {PS_PER_S / 5, 5, 3, 0, 0}};
 	struct bench b = bench_of(100);
-	add(&b, 0, 0, one, 1);
+	add(&b, 0, 0, &(struct serve_request){0, 5, 2, 0, 0}, 1);
 	add(&b, 1, 0, three, 3);
 	run(&b, 2);
 	CHECK(b.runs[0].service->requests_count == 1 && b.runs[1].service->requests_count == 3);
@@ -460,6 +459,7 @@ static void each_service_has_its_own_answers(void)
 	CHECK_NEAR(b.runs[1].service->latency_s[0], 12e-3, 1e-12);
 	CHECK(b.runs[0].all == b.runs[1].all && b.runs[0].all->requests_count == 4);
 	CHECK_NEAR(b.runs[0].all->cdf_s[0], 6e-3, 1e-12);
+	CHECK_NEAR(b.runs[0].service->cache_tokens_count, 16000, 0); /* 1,000 blocks of 16 */
 	arena_free(b.arena);
 }
 
