@@ -213,7 +213,8 @@ static const struct param_row stack_rows[] = {
 		   "MergedColumnParallelLinear)"),
 	PARAM_BOOL(struct stack_params, written_quantised, "false",
 		   "whether attention and gates of a model server write the input of the next "
-		   "product in FP8 or FP4 themselves, if one scale is known for the whole input",
+		   "product in FP8 or FP4 themselves, if one scale is known for the whole input; "
+		   "attention of prompts then multiplies in FP8 if serve.kv is fp8",
 		   "vLLM quantises in a kernel before the product; TensorRT-LLM does not "
 		   "(_torch/modules/attention.py, _use_quantize_output; gated_mlp.py, "
 		   "_apply_activation)"),
