@@ -258,8 +258,8 @@ static struct kernel_attention shape_of(const struct serving_model *model,
 		.latent = latent};
 }
 
-/* TensorRT-LLM multiplies in FP8 in attention of prompts if the KV cache is in FP8 and is read there,
- * because its blocks are reused (cpp/tensorrt_llm/thop/attentionOp.cpp, mFP8ContextFMHA;
+/* TensorRT-LLM multiplies in FP8 in attention of prompts if the KV cache is in FP8 and is read
+ * there, because its blocks are reused (cpp/tensorrt_llm/thop/attentionOp.cpp, mFP8ContextFMHA;
  * _torch/attention_backend/trtllm.py, use_paged_context_fmha). Its latent attention does not. */
 static bool multiplies_fp8(const struct serving_model *model)
 {
