@@ -258,6 +258,15 @@ static struct kernel_attention shape_of(const struct serving_model *model,
 		.latent = latent};
 }
 
+/* TensorRT-LLM multiplies in FP8 in attention of prompts if the KV cache is in FP8 and is read
+ * there, because its blocks are reused (cpp/tensorrt_llm/thop/attentionOp.cpp, mFP8ContextFMHA;
+ * _torch/attention_backend/trtllm.py, use_paged_context_fmha). Its latent attention does not. */
+static bool multiplies_fp8(const struct serving_model *model)
+{
+	return model->spec.stack->written_quantised && model->spec.kv == SERVE_FP8 &&
+	       gpu_has(model->spec.gpu, NUMBER_FP8);
+}
+
 /* Returns the time of a layer's attention for sequences of equal lengths, which have these queries,
  * keys and pairs of both together. */
 static double attention_s(const struct serving_model *model, const struct attention *attention,
@@ -271,12 +280,15 @@ static double attention_s(const struct serving_model *model, const struct attent
 		shape_of(model, attention, sequences, queries, keys, tokens);
 	double features = attention_features(&shape);
 	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
+	bool fp8 = !tokens && !(attention->latent > 0) && multiplies_fp8(model);
 	const struct kernel_work work = {
 		.flop = 2 * pairs[k] * attention->heads * features,
 		.bytes_B = model->element_B * attention->heads * queries * features +
 			   model->kv_B * shape.kv_heads * keys[k] * attention_cached_count(&shape),
 		.form = KERNEL_ATTENTION,
-		.type = type == NUMBER_FP8 ? NUMBER_BF16 : type,
+		.type = fp8                  ? NUMBER_FP8
+			: type == NUMBER_FP8 ? NUMBER_BF16
+					     : type,
 		.attention = shape,
 	};
 	return attention->layers *

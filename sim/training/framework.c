@@ -211,12 +211,14 @@ static const struct param_row stack_rows[] = {
 		   "training frameworks have a module for each; model servers join their weights "
 		   "(vLLM, vllm/model_executor/layers/linear.py: QKVParallelLinear, "
 		   "MergedColumnParallelLinear)"),
-	PARAM_BOOL(struct stack_params, written_quantised, "false",
-		   "whether attention and gates of a model server write the input of the next "
-		   "product in FP8 or FP4 themselves, if one scale is known for the whole input",
-		   "vLLM quantises in a kernel before the product; TensorRT-LLM does not "
-		   "(_torch/modules/attention.py, _use_quantize_output; gated_mlp.py, "
-		   "_apply_activation)"),
+	PARAM_BOOL(
+		struct stack_params, written_quantised, "false",
+		"whether a server's attention and gates write the next product's input in FP8 or "
+		"FP4 if one scale is known, and attention of prompts multiplies in FP8 if "
+		"serve.kv is fp8",
+		"vLLM quantises in a kernel before the product; TensorRT-LLM does not "
+		"(_torch/modules/attention.py, _use_quantize_output; gated_mlp.py, "
+		"_apply_activation)"),
 	PARAM_BOOL(struct stack_params, fused_sums, "false",
 		   "whether the all-reduce of a split product also adds the residual, normalises, "
 		   "and quantises for the next product, in networks of more than 4096 features "

@@ -54,7 +54,55 @@ static void kernels_before_and_sums_quantise(void)
 	CHECK_NEAR(blocks_B[0] - blocks_B[3], 488 * norms_B, 1e-6);
 }
 
+/* Returns the time of an iteration of Llama 3 8B, in which block scales leave nothing to fuse. */
+static double attended_s(struct gpu_params rated, double half_flops, bool quantised,
+			 enum serve_type kv, struct iteration iteration)
+{
+	static const struct overhead none;
+	struct stack_params own = stack;
+	struct kernel_params rates = kernels;
+	const struct efficiency_params law = {.law_ratio = 1, .kernels = &rates};
+	rates.product_block_ratio = 1;
+	own.written_quantised = quantised;
+	rated.memory_bandwidth_Bps = 1e30;
+	rated.bf16_flops = half_flops;
+	rated.fp8_flops = 2e15;
+	struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
+					  .one_token = network_of("llama3-8b", 1),
+					  .stack = &own,
+					  .gpu = &rated,
+					  .efficiency = &law,
+					  .weights = SERVE_FP8_BLOCK,
+					  .kv = kv,
+					  .rows_max = 64,
+					  .sequences_max = 8,
+					  .time_ratios = {1, 1}};
+	struct serving_model *model = serving_model_new(arena, &spec);
+	serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
+	return serving_model_time(model, &iteration).kernel_s;
+}
+
+/* Products of blocks are in FP8 in any case. So attention in FP8 takes the time that attention in
+ * 16 bits would take on a GPU that computes as fast in 16 bits as in FP8. */
+static void attention_of_prompts_multiplies_in_fp8_with_an_fp8_cache(void)
+{
+	const struct iteration prompt = {.rows = 64,
+					 .prompt_rows = 64,
+					 .prompt_keys = {64, 64},
+					 .prompt_pairs = {2080, 2080}};
+	const struct iteration token = {.rows = 8, .decode_rows = 8, .decode_keys = {800, 800}};
+	double slow_s = attended_s(gpu, 1e15, false, SERVE_FP8, prompt);
+	double fast_s = attended_s(gpu, 2e15, false, SERVE_FP8, prompt);
+	CHECK(fast_s < 0.995 * slow_s);
+	CHECK_NEAR(attended_s(gpu, 1e15, true, SERVE_FP8, prompt), fast_s, 1e-9 * fast_s);
+	CHECK_NEAR(attended_s(gpu, 1e15, true, SERVE_AUTO, prompt),
+		   attended_s(gpu, 1e15, false, SERVE_AUTO, prompt), 1e-9 * slow_s);
+	double token_s = attended_s(gpu, 1e15, false, SERVE_FP8, token);
+	CHECK_NEAR(attended_s(gpu, 1e15, true, SERVE_FP8, token), token_s, 1e-9 * token_s);
+}
+
 static const struct test tests[] = {
+	TEST(attention_of_prompts_multiplies_in_fp8_with_an_fp8_cache),
 	TEST(kernels_before_and_sums_quantise),
 };
 
