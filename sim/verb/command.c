@@ -11,13 +11,25 @@
 
 size_t command_case_count(const struct command *command)
 {
+	if (command->systems.count)
+		return command->systems.count;
 	return command->word_count ? command->word_count : 1;
 }
 
 struct case_request command_case(const struct command *command, size_t index)
 {
+	const struct setting *settings = command->settings;
+	if (command->systems.count) {
+		size_t count = command->setting_count;
+		struct setting *own = ARENA_ARRAY(command->arena, count, struct setting);
+		memcpy(own, settings, count * sizeof *own);
+		own[command->system_setting].text = arena_printf(command->arena, "case.topology=%s",
+								 command->systems.items[index]);
+		settings = own;
+		index = 0;
+	}
 	return (struct case_request){.path = command->word_count ? command->words[index] : NULL,
-				     .settings = command->settings,
+				     .settings = settings,
 				     .setting_count = command->setting_count,
 				     .data_root = command->data_root};
 }
