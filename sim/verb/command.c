@@ -337,15 +337,20 @@ int command_draw(const struct command *command, const char *path,
 			   : command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
 }
 
+int command_end_journal(const char *journal)
+{
+	if (unlink(journal) == 0)
+		return EXIT_DONE;
+	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
+}
+
 int command_answer(const struct command *command, const struct result_table *table,
 		   const struct drawing *drawing, const char *journal)
 {
 	int code = command_table(command, table);
 	if (code == EXIT_DONE && drawing)
 		code = command_draw(command, command->plot, &drawing, 1);
-	if (code != EXIT_DONE || !journal || unlink(journal) == 0)
-		return code;
-	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
+	return code == EXIT_DONE && journal ? command_end_journal(journal) : code;
 }
 
 /* Returns whether a later setting or an axis sets the same key. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire plan: searches the fastest plans by which a transformer can be split over GPUs, or the
  * layouts by which model servers carry the highest load. */
-#include <unistd.h>
-
 #include "plots/style.h"
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
@@ -143,7 +141,7 @@ static int compare_systems(const struct command *command, struct plan_search_req
 			      : NULL;
 	int code = command_answer(command, table, drawing, NULL);
 	for (size_t i = 0; i < count && journal && code == EXIT_DONE; i++)
-		unlink(journals[i]);
+		code = command_end_journal(journals[i]);
 	return code;
 }
 

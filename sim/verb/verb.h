@@ -135,6 +135,8 @@ int command_image_data(const struct command *command, const char *image,
  * *exit_code and returns NULL. */
 const struct sweep *command_sweep(const struct command *command, struct sweep_request request,
 				  int *exit_code);
+/* Removes the journal of results that have been written. Returns the exit code. */
+int command_end_journal(const char *journal);
 /* Returns the path of the journal, which keeps finished points during a sweep: next to the output
  * file, or NULL if the output is not a file. */
 const char *command_journal(const struct command *command);
