@@ -128,7 +128,8 @@ def sweep(*case: Case, **options: Unpack[_case.SweepOptions]) -> Table:
 def plan(*case: Case, **options: Unpack[_case.PlanOptions]) -> Table:
     """Searches the plans by which a transformer is split over GPUs, the fastest first.
 
-    `plan={"global_batch": 64}` fixes parts of the plan."""
+    `plan={"global_batch": 64}` fixes parts of the plan. `topology=["dgx-a100", "dgx-h100"]`
+    compares the best plans of several systems."""
     return _table("plan", case, options)
 
 

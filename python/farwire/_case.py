@@ -40,7 +40,7 @@ class Output(Control, total=False):
 class CaseOptions(Output, total=False):
     """Options that describe a case (`farwire run --help`)."""
 
-    topology: str | os.PathLike[str]
+    topology: str | os.PathLike[str] | list[str]
     model: str | os.PathLike[str]
     calls: str | os.PathLike[str]
     stack: str | os.PathLike[str]
@@ -98,6 +98,7 @@ class SweepOptions(CaseOptions, total=False):
 
 
 class PlanOptions(CaseOptions, total=False):
+    target: str | Iterable[str]
     vary: Mapping[str, Values]
     best: int
     exhaustive: bool

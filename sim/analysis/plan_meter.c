@@ -14,6 +14,14 @@ void plan_meter_expect(struct plan_meter *m, size_t expected, size_t later)
 	pthread_mutex_unlock(&m->lock);
 }
 
+void plan_meter_best(struct plan_meter *m, const char *name, double step_s)
+{
+	pthread_mutex_lock(&m->lock);
+	if (m->tell_best)
+		m->tell_best(m->watch.ctx, name, step_s);
+	pthread_mutex_unlock(&m->lock);
+}
+
 static void add(struct plan_meter *m, size_t steps, bool earlier)
 {
 	pthread_mutex_lock(&m->lock);

@@ -12,7 +12,8 @@
 
 struct plan_meter {
 	pthread_mutex_t lock;
-	struct watch watch;                      /* is told the numbers of steps */
+	struct watch watch; /* is told the numbers of steps */
+	void (*tell_best)(void *ctx, const char *name, double step_s); /* ctx: that of watch */
 	size_t before, done, total, point_steps; /* before: those of an earlier run */
 };
 
@@ -22,6 +23,8 @@ void plan_meter_begin(struct plan_meter *m, size_t point_steps, size_t expected,
 /* Sets the steps expected until the end of this part, at least those that are done, and those of
  * later parts. */
 void plan_meter_expect(struct plan_meter *m, size_t expected, size_t later);
+/* Tells the fastest plan so far. */
+void plan_meter_best(struct plan_meter *m, const char *name, double step_s);
 /* Functions for struct watch with the meter as ctx: a plan or a draw has been simulated. */
 void plan_meter_point(void *ctx, size_t before, size_t done, size_t count);
 void plan_meter_draw(void *ctx, size_t before, size_t done, size_t count);

@@ -428,9 +428,20 @@ static void estimate_steps(const struct ending *e, const struct prediction *cons
 	plan_meter_expect(&e->search->meter, needed, best * e->best_steps);
 }
 
+static void tell_best(const struct ending *e, const struct prediction *const *points)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < e->count; i++)
+		best = throughput_of(points[i]) > throughput_of(points[best]) ? i : best;
+	if (throughput_of(points[best]) > 0)
+		plan_meter_best(&e->search->meter, e->plans[best].found.name,
+				points[best]->step_s.value);
+}
+
 static bool ends(const void *ctx, size_t point, const struct prediction *const *points)
 {
 	const struct ending *e = ctx;
+	tell_best(e, points);
 	double last = last_of_best(e, points);
 	estimate_steps(e, points, last);
 	return is_slower(e, point, last);
@@ -537,13 +548,13 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 					  struct sweep_fault *fault)
 {
 	struct search *s = ARENA_NEW(arena, struct search);
-	*s = (struct search){.arena = arena,
-			     .diag = diag,
-			     .request = request,
-			     .takes_first_step =
-				     !request_setting(&request->input.request, "case.steps") &&
-				     !request_setting(&request->input.request, "case.steps_warmup"),
-			     .meter = {.watch = request->input.watch}};
+	*s = (struct search){
+		.arena = arena,
+		.diag = diag,
+		.request = request,
+		.takes_first_step = !request_setting(&request->input.request, "case.steps") &&
+				    !request_setting(&request->input.request, "case.steps_warmup"),
+		.meter = {.watch = request->input.watch, .tell_best = request->tell_best}};
 	pthread_mutex_init(&s->meter.lock, NULL);
 	*fault = (struct sweep_fault){0};
 	if (!read_case(s) || !choose_values(s) || !values_are_right(s) || !find_candidates(s))
@@ -554,5 +565,5 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 				       .gpu_memory_B = s->gpu_memory_B,
 				       .possible_count = s->fitting.count + s->large.count,
 				       .fitting_count = s->fitting.count};
-	return run_plans(s, search, fault) ? search : NULL;
+	return request->count_only || run_plans(s, search, fault) ? search : NULL;
 }

@@ -19,7 +19,11 @@ struct plan_search_request {
 	size_t axis_count;
 	size_t most_count;   /* number of best plans to return */
 	bool exhaustive;     /* simulate all plans that fit */
+	bool count_only;     /* simulate nothing: plan_count is 0 */
 	const char *journal; /* as in struct sweep_request */
+	/* Is told the name of the fastest plan so far, with the ctx of input.watch; NULL: nothing.
+	 */
+	void (*tell_best)(void *ctx, const char *name, double step_s);
 };
 
 struct found_plan {

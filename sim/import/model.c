@@ -419,7 +419,7 @@ static bool read_model(struct arena *arena, struct diag *diag, const char *const
 	model_write(&m);
 	if (m.is.layer_norm && m.is.plain_mlp && !m.is.learned && !m.is.rotary)
 		reading_note(reading, "positions have no kernels in this network");
-	settings_account(&settings, FIELD_TP, FIELD_FLAVOR, "plan");
+	settings_account(&settings, FIELD_TP, FIELD_WRAPPED, "plan");
 	return reading_done(reading, "settings", imported);
 }
 

@@ -3,6 +3,8 @@
  *
  * Values that a configuration leaves out have the defaults of its tool, not those of farwire. The
  * sources are those of fields.def. */
+#include <strings.h>
+
 #include "sim/import/settings.h"
 #include "sim/training/plan.h"
 
@@ -12,7 +14,9 @@ struct plan_reader {
 	VEC(const char *) plan; /* lines of the group */
 	double tp, pp, cp, dp, micro, gpus;
 	bool sharded;
-	bool assumed; /* the number of GPUs */
+	bool megatron; /* the configuration is one of Megatron-LM or NeMo */
+	bool titan;    /* it is one of TorchTitan */
+	bool assumed;  /* the number of GPUs */
 };
 
 static void put(struct plan_reader *p, const char *key, const char *value,
@@ -96,8 +100,8 @@ static void read_groups(struct plan_reader *p)
 			   "the plan is for %g GPUs (correct the sizes of its groups)",
 			   fmax(p->gpus, product));
 	p->assumed = !(p->gpus > 0);
-	if (p->assumed)
-		p->gpus = product;
+	if (p->assumed) /* experts are spread over data-parallel ranks */
+		p->gpus = product * (p->dp > 0 ? 1 : ep);
 	else if (fmod(p->gpus, product) > 0)
 		diag_error(
 			p->reading->diag, (struct origin){p->reading->paths[0], 0},
@@ -163,6 +167,10 @@ static void read_chunks(struct plan_reader *p)
 						 : NULL;
 	if (ours)
 		put(p, "schedule", ours, FIELD_SCHEDULE, "");
+	/* TorchTitan's ranks have two stages each in such a schedule (distributed/pipeline.py). */
+	if (ours && strcmp(ours, "\"interleaved\"") == 0 && !settings_place(s, FIELD_CHUNKS) &&
+	    !settings_place(s, FIELD_CHUNK_LAYERS))
+		put_number(p, "chunks", 2, FIELD_SCHEDULE, "");
 	bool flag = false;
 	if (settings_flag(s, FIELD_PP_FIRST, &flag) && flag)
 		put(p, "order", "\"tp-cp-pp-dp\"", FIELD_PP_FIRST, "");
@@ -231,19 +239,71 @@ static void read_batch(struct plan_reader *p)
 
 /* ---- sharding, recomputation and gradients ---- */
 
-static void read_sharding(struct plan_reader *p)
+/* Reads a strategy of FSDP; Trainer writes "full_shard auto_wrap". Hybrid sharding has a copy on
+ * each machine. */
+static void read_strategy(struct plan_reader *p, const struct setting_read *strategy)
 {
-	static const char *const stages[] = {"\"none\"", "\"optimizer\"", "\"gradients\"",
-					     "\"parameters\""};
 	static const struct word words[] = {{"full", "\"parameters\""},
 					    {"FULL_SHARD", "\"parameters\""},
+					    {"full_shard", "\"parameters\""},
+					    {"1", "\"parameters\""},
+					    {"hybrid_shard", "\"parameters\""},
+					    {"HYBRID_SHARD", "\"parameters\""},
 					    {"optim_grads_params", "\"parameters\""},
 					    {"SHARD_GRAD_OP", "\"gradients\""},
+					    {"shard_grad_op", "\"gradients\""},
+					    {"2", "\"gradients\""},
 					    {"optim_grads", "\"gradients\""},
 					    {"optim", "\"optimizer\""},
 					    {"NO_SHARD", "\"none\""},
 					    {"no_shard", "\"none\""},
 					    {NULL, NULL}};
+	struct arena *arena = p->reading->arena;
+	struct setting_read first = *strategy;
+	first.value = arena_printf(arena, "%.*s", (int)strcspn(first.value, " "), first.value);
+	const char *ours = translate(p, &first, words,
+				     "FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD, NO_SHARD, "
+				     "optim_grads_params, optim_grads, optim");
+	double nodes = 1;
+	if (ours)
+		put(p, "sharding", ours, FIELD_SHARDING, "");
+	p->sharded |= ours && strcmp(ours, "\"parameters\"") == 0;
+	if (strcasecmp(first.value, "hybrid_shard") != 0)
+		return;
+	if (settings_count(p->settings, FIELD_NODES, 1, &nodes))
+		put_number(p, "replicas", nodes, FIELD_NODES, "");
+	else
+		refuse(p, strategy,
+		       "has a copy on each machine, whose number is missing (add num_machines, or "
+		       "nnodes)");
+}
+
+/* FSDP2 shares out parameters, or only gradients and the optimizer's state if parameters remain
+ * after forward. TorchTitan's default keeps them in a pipeline. */
+static void read_reshard(struct plan_reader *p)
+{
+	static const struct word words[] = {{"true", "\"parameters\""},
+					    {"True", "\"parameters\""},
+					    {"always", "\"parameters\""},
+					    {"FULL_SHARD", "\"parameters\""},
+					    {"false", "\"gradients\""},
+					    {"False", "\"gradients\""},
+					    {"never", "\"gradients\""},
+					    {"SHARD_GRAD_OP", "\"gradients\""},
+					    {NULL, NULL}};
+	struct setting_read item = *settings_find(p->settings, FIELD_RESHARD);
+	if (strcmp(item.value, "default") == 0)
+		item.value = p->pp > 1 ? "never" : "always";
+	const char *ours = translate(p, &item, words, "true, false, always, never, default");
+	if (ours)
+		put(p, "sharding", ours, FIELD_RESHARD, "");
+	p->sharded = true;
+}
+
+static void read_sharding(struct plan_reader *p)
+{
+	static const char *const stages[] = {"\"none\"", "\"optimizer\"", "\"gradients\"",
+					     "\"parameters\""};
 	struct settings *s = p->settings;
 	const struct setting_read *strategy = settings_find(s, FIELD_SHARDING);
 	double stage = 0;
@@ -256,12 +316,9 @@ static void read_sharding(struct plan_reader *p)
 			put(p, "sharding", stages[(size_t)stage], FIELD_ZERO, "");
 		p->sharded |= stage > 2;
 	} else if (strategy) {
-		const char *ours = translate(p, strategy, words,
-					     "FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, "
-					     "optim_grads_params, optim_grads, optim");
-		if (ours)
-			put(p, "sharding", ours, FIELD_SHARDING, "");
-		p->sharded |= ours && strcmp(ours, stages[3]) == 0;
+		read_strategy(p, strategy);
+	} else if (settings_find(s, FIELD_RESHARD) && (p->sharded || !p->megatron)) {
+		read_reshard(p);
 	} else if (p->sharded) {
 		put(p, "sharding", stages[3], FIELD_SHARDS, "");
 	} else if (settings_flag(s, FIELD_DISTRIBUTED_OPTIMIZER, &flag)) {
@@ -294,16 +351,132 @@ static void read_gradients(struct plan_reader *p)
 {
 	struct settings *s = p->settings;
 	double bucket;
-	bool flag = false;
+	/* Norms of TorchTitan's tensor groups are SequenceParallel (infra/parallelize.py). */
+	bool flag = p->titan && p->tp > 1;
 	settings_flag(s, FIELD_SEQUENCE_PARALLEL, &flag);
 	put(p, "sequence_parallel", flag ? "true" : "false", FIELD_SEQUENCE_PARALLEL,
-	    "off by default in Megatron-LM and DeepSpeed");
+	    p->titan ? "TorchTitan's tensor groups do" : "off by default in the tool");
 	if (settings_flag(s, FIELD_OVERLAP, &flag))
 		put(p, "overlap_gradients", flag ? "true" : "false", FIELD_OVERLAP, "");
+	if (settings_flag(s, FIELD_OVERLAP_PARAMETERS, &flag))
+		put(p, "overlap_parameters", flag ? "true" : "false", FIELD_OVERLAP_PARAMETERS, "");
+	if (settings_flag(s, FIELD_OVERLAP_TENSOR, &flag))
+		put(p, "overlap_tensor", flag ? "\"all\"" : "\"none\"", FIELD_OVERLAP_TENSOR, "");
 	if (settings_count(s, FIELD_BUCKET, 1, &bucket))
 		put_number(p, "bucket", bucket, FIELD_BUCKET, "");
-	if (settings_flag(s, FIELD_FP32_REDUCE, &flag))
+	const struct setting_read *reduce = settings_find(s, FIELD_REDUCE);
+	if (reduce)
+		put(p, "gradient_element", strstr(reduce->value, "32") ? "\"4 B\"" : "\"2 B\"",
+		    FIELD_REDUCE, "");
+	else if (settings_flag(s, FIELD_BF16_REDUCE, &flag))
+		put(p, "gradient_element", flag ? "\"2 B\"" : "\"4 B\"", FIELD_BF16_REDUCE, "");
+	else if (settings_flag(s, FIELD_FP32_REDUCE, &flag))
 		put(p, "gradient_element", flag ? "\"4 B\"" : "\"2 B\"", FIELD_FP32_REDUCE, "");
+}
+
+/* ---- precision and what cannot be simulated ---- */
+
+static bool is_one_of(const char *value, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasecmp(value, *words) == 0)
+			return true;
+	return false;
+}
+
+static bool is_on(struct plan_reader *p, enum settings_field field)
+{
+	static const char *const off[] = {"false", "0", "no", "off", "none", "no_fp8", NULL};
+	const struct setting_read *item = settings_find(p->settings, field);
+	return item && !is_one_of(item->value, off);
+}
+
+/* Refuses settings that change the time of a step by a mechanism that no plan has. */
+static void refuse_missing(struct plan_reader *p)
+{
+	double split = 1;
+	static const enum settings_field moved[] = {FIELD_OFFLOAD, FIELD_OFFLOAD_PARAMETERS};
+	for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++)
+		if (is_on(p, moved[i]))
+			refuse(p, settings_find(p->settings, moved[i]),
+			       "keeps states of the training in the host's memory, and no plan "
+			       "simulates their copies (write none or false)");
+	const struct setting_read *method = settings_find(p->settings, FIELD_RECOMPUTE_METHOD);
+	if (method && strcmp(method->value, "block") == 0)
+		refuse(p, method,
+		       "computes only some blocks of a stage again, and no plan does (write "
+		       "uniform "
+		       "and one layer, or selective)");
+	if (settings_count(p->settings, FIELD_RECOMPUTE_LAYERS, 0, &split) && split > 1)
+		refuse(p, settings_find(p->settings, FIELD_RECOMPUTE_LAYERS),
+		       "keeps the activations of one block of several, and no plan does (write 1)");
+	if (settings_count(p->settings, FIELD_EXPERT_TP, 1, &split) && split > 1)
+		refuse(p, settings_find(p->settings, FIELD_EXPERT_TP),
+		       "splits each expert over GPUs, and no plan does (write 1, and a larger "
+		       "expert parallelism)");
+}
+
+/* Returns the precision, or NULL if the configuration does not state it. */
+static const char *precision_of(struct plan_reader *p, enum settings_field *from)
+{
+	static const char *const fp16[] = {"fp16", "16", "16-mixed", "float16", NULL};
+	static const char *const bf16[] = {"bf16", "bf16-mixed", "bfloat16", NULL};
+	static const char *const fp32[] = {"no", "32", "fp32", "float32", "32-true", NULL};
+	struct settings *s = p->settings;
+	const struct setting_read *item = settings_find(s, FIELD_CONVERTERS);
+	const struct setting_read *recipe = settings_find(s, FIELD_FP8_RECIPE);
+	*from = FIELD_CONVERTERS;
+	if (item && strstr(item->value, "mxfp8"))
+		return "mxfp8";
+	if (item && strstr(item->value, "float8"))
+		return "fp8";
+	*from = FIELD_FP4;
+	if (is_on(p, FIELD_FP4))
+		return "nvfp4";
+	*from = FIELD_FP8;
+	if (is_on(p, FIELD_FP8))
+		return recipe && strstr(recipe->value, "mx") ? "mxfp8" : "fp8";
+	*from = FIELD_FP16;
+	if (is_on(p, FIELD_FP16))
+		return "fp16";
+	*from = FIELD_BF16;
+	if (is_on(p, FIELD_BF16))
+		return "bf16";
+	*from = FIELD_PRECISION;
+	item = settings_find(s, FIELD_PRECISION);
+	if (!item)
+		return NULL;
+	if (is_one_of(item->value, fp16))
+		return "fp16";
+	if (is_one_of(item->value, bf16))
+		return "bf16";
+	if (is_one_of(item->value, fp32))
+		return "fp32";
+	if (strstr(item->value, "fp8"))
+		return "fp8";
+	return refuse(p, item, "is not a precision (write fp16, bf16, fp8 or fp32)");
+}
+
+/* Names the stack, and sets its precision where the stack has another one. */
+static void write_stack(struct plan_reader *p)
+{
+	static const struct word megatron[] = {{"bf16", "megatron-bf16"}, {"fp16", "megatron-fp16"},
+					       {"fp8", "nemo-fp8"},       {"mxfp8", "nemo-mxfp8"},
+					       {"nvfp4", "nemo-nvfp4"},   {NULL, NULL}};
+	struct reading *r = p->reading;
+	enum settings_field from;
+	const char *precision = precision_of(p, &from);
+	const char *stack = p->sharded ? "pytorch-fsdp-bf16" : "pytorch-bf16-adamw";
+	bool set = precision && strcmp(precision, "bf16") != 0;
+	for (const struct word *w = megatron; p->megatron && w->theirs; w++)
+		if (strcmp(w->theirs, precision ? precision : "bf16") == 0) {
+			stack = w->ours;
+			set = false;
+		}
+	reading_line(r, "\tstack = \"%s\"; # assumed", stack);
+	if (set)
+		reading_line(r, "\tsettings = [\"stack.precision=%s\"]; # %s", precision,
+			     settings_place(p->settings, from));
 }
 
 /* ---- the case ---- */
@@ -327,14 +500,23 @@ static void write_case(struct plan_reader *p)
 	if (name && flavor)
 		reading_note(r, "the network is %s %s (write --model, for example llama3-8b)",
 			     reading_quote(r, name->value), reading_quote(r, flavor->value));
-	reading_line(r, "\tstack = \"%s\"; # assumed",
-		     p->sharded ? "pytorch-fsdp-bf16" : "pytorch-bf16-adamw");
+	write_stack(p);
 	reading_line(r, "\texchange = \"nccl-2.18\"; # assumed");
 	reading_line(r, "};");
 	reading_line(r, "plan = {");
 	for (size_t i = 0; i < p->plan.count; i++)
 		reading_line(r, "%s", p->plan.items[i]);
 	reading_line(r, "};");
+}
+
+/* Returns whether a setting's name has one of the words. */
+static bool names_any(const struct settings *settings, const char *const *words)
+{
+	for (size_t i = 0; i < settings->items.count; i++)
+		for (const char *const *word = words; *word; word++)
+			if (strstr(settings->items.items[i].path, *word))
+				return true;
+	return false;
 }
 
 static bool read_plan(struct arena *arena, struct diag *diag, const char *const *paths,
@@ -348,12 +530,19 @@ static bool read_plan(struct arena *arena, struct diag *diag, const char *const 
 	settings_read(&settings);
 	if (diag_count(diag))
 		return false;
+	static const char *const megatron[] = {
+		"tensor_model_parallel_size", "pipeline_model_parallel_size", "megatron_lm_", NULL};
+	static const char *const titan[] = {"tensor_parallel_degree", "data_parallel_shard_degree",
+					    NULL};
+	p.megatron = names_any(&settings, megatron);
+	p.titan = names_any(&settings, titan);
+	refuse_missing(&p);
 	read_groups(&p);
 	read_chunks(&p);
 	read_batch(&p);
 	read_sharding(&p);
 	read_recomputation(&p);
-	if (p.plan.count == 0 && diag_count(diag) == 0)
+	if (p.plan.count == 0 && p.assumed && diag_count(diag) == 0)
 		diag_error(
 			diag, (struct origin){paths[0], 0},
 			"no key of a plan was found (name the configuration of the training, for "
@@ -368,6 +557,7 @@ static bool read_plan(struct arena *arena, struct diag *diag, const char *const 
 
 const struct importer import_plan = {
 	.name = "plan",
-	.help = "plan of Megatron-LM's arguments, NeMo, GPT-NeoX, DeepSpeed or TorchTitan",
+	.help = "plan of Megatron-LM's arguments, NeMo, GPT-NeoX, DeepSpeed, TorchTitan, "
+		"Hugging Face Trainer or Accelerate",
 	.files = read_plan,
 };

@@ -58,6 +58,12 @@ struct quotient {
 	double above_one; /* probability that it is above 1 */
 };
 
+/* Sets chances[i] to the probability that prediction i is the best one of all: that it has the
+ * highest throughput, or the lowest cost. Predictions of other seeds or numbers of draws have no
+ * common draws: then the chances are NaN. */
+void draws_chances(const struct prediction *const *predictions, size_t count, bool cost,
+		   double *chances);
+
 /* Returns a / b as if both were independent and log-normal. above_one is NaN for exact numbers. */
 struct quotient quotient_apart(struct estimate a, struct estimate b);
 

@@ -305,3 +305,70 @@ struct quotient draws_cost_quotient(const struct prediction *a, const struct pre
 {
 	return quotient_of(a, b, true);
 }
+
+/* ---- the best of several ---- */
+
+enum { ERROR_DRAWS = 256 }; /* of the model errors around each draw */
+
+/* Returns the drawn logarithm of the error of one part. A name and a seed of its own make it the
+ * same number in all predictions that have this error in common. */
+static double drawn_error(const struct error_part *part, size_t prediction, size_t index,
+			  uint64_t number)
+{
+	char name[64];
+	if (!(part->ratio > 0))
+		return 0;
+	if (part->about)
+		snprintf(name, sizeof name, "about %016llx", (unsigned long long)part->about);
+	else
+		snprintf(name, sizeof name, "part %zu of %zu", index, prediction);
+	struct rng rng = rng_named(number, name);
+	double q = rng_uniform(&rng);
+	return part->ratio * part->share * num_student_quantile(q, part->freedom_count);
+}
+
+/* Returns the logarithm of what is to be high, with model errors: a slower part costs more, too. */
+static double drawn_merit(const struct prediction *p, size_t prediction, bool cost, size_t draw,
+			  uint64_t number)
+{
+	double value = cost ? p->drawn_costs[draw].seconds : p->drawn[draw].seconds;
+	double merit = value > 0 ? (cost ? -log(value) : log(value)) : -INFINITY;
+	for (size_t i = 0; i < p->error_count; i++)
+		merit -= drawn_error(&p->errors[i], prediction, i, number);
+	return merit;
+}
+
+void draws_chances(const struct prediction *const *predictions, size_t count, bool cost,
+		   double *chances)
+{
+	size_t draws = 0, trials = 0;
+	const struct prediction *first = NULL;
+	bool alike = true;
+	for (size_t k = 0; k < count; k++) {
+		const struct prediction *p = predictions[k];
+		first = !first && p->ok ? p : first;
+		chances[k] = p->ok ? 0 : NAN;
+		alike &=
+			!p->ok || (p->seed == first->seed && p->drawn_count == first->drawn_count &&
+				   (!cost || p->drawn_cost_count == first->drawn_count));
+	}
+	draws = first && alike ? first->drawn_count : 0;
+	for (size_t i = 0; i < draws * ERROR_DRAWS; i++) {
+		size_t best = count;
+		double most = -INFINITY;
+		for (size_t k = 0; k < count; k++) {
+			const struct prediction *p = predictions[k];
+			double merit =
+				p->ok ? drawn_merit(p, k, cost, i / ERROR_DRAWS, i) : -INFINITY;
+			if (merit > most) {
+				most = merit;
+				best = k;
+			}
+		}
+		if (best < count)
+			chances[best]++;
+		trials++;
+	}
+	for (size_t k = 0; k < count; k++)
+		chances[k] = trials > 0 ? chances[k] / (double)trials : NAN;
+}

@@ -341,3 +341,99 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 	return tabulate(arena, DECISION_COLUMNS(columns, count ? predictions[0] : &none), "plan",
 			title, (struct answer_lines){predictions, count, lead, cells, LEAD});
 }
+
+/* ---- plans of several systems ---- */
+
+struct system_row {
+	const char *system;
+	const struct found_plan *plan;
+};
+
+static int by_speed(const void *a, const void *b)
+{
+	const struct prediction *x = ((const struct system_row *)a)->plan->prediction;
+	const struct prediction *y = ((const struct system_row *)b)->plan->prediction;
+	double own = x->ok ? x->throughput.value : 0, other = y->ok ? y->throughput.value : 0;
+	return (own < other) - (own > other);
+}
+
+/* Says which row is the best. chances are its own ones; NaN: they are not known. */
+static const char *best_words(struct arena *arena, const char *what, const struct system_row *row,
+			      double chance)
+{
+	const char *text =
+		arena_printf(arena, "%s: %s with %s", what, row->system, row->plan->name);
+	return isnan(chance) ? text
+			     : arena_printf(arena, "%s (with a probability of %.0f %%)", text,
+					    100 * chance);
+}
+
+static const char *systems_title(struct arena *arena, const struct system_row *rows, size_t count,
+				 const double *fastest, const double *cheapest)
+{
+	size_t least = count;
+	if (!rows[0].plan->prediction->ok)
+		return "Best plans of several systems: none of them works";
+	const char *title = arena_printf(arena, "Best plans of several systems\n%s",
+					 best_words(arena, "fastest", &rows[0], fastest[0]));
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = rows[i].plan->prediction;
+		if (p->ok && isfinite(p->cost_sample.value) &&
+		    (least == count ||
+		     p->cost_sample.value < rows[least].plan->prediction->cost_sample.value))
+			least = i;
+	}
+	return least == count ? title
+			      : arena_printf(arena, "%s\n%s", title,
+					     best_words(arena, "cheapest for a sample",
+							&rows[least], cheapest[least]));
+}
+
+const struct result_table *systems_table(struct arena *arena, const char *const *names,
+					 const struct plan_search *const *searches, size_t count,
+					 const struct prediction *const **predictions)
+{
+	static const enum answer columns[] = {
+		ANSWER_TO_FIRST,   ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_STEP,       ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_RUN_GOODPUT,
+		ANSWER_GPU_HOURS,  COST_ANSWERS,      ANSWER_EXPOSED,    ANSWER_BUBBLE,
+		ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const struct result_column lead[] = {
+		{"topology", QUANTITY_COUNT, true, false, NULL},
+		{"plan", QUANTITY_COUNT, true, false, NULL},
+		{"memory_B", QUANTITY_BYTES, false, false, "memory"},
+		{"fastest", QUANTITY_RATIO, false, false, "chance to be fastest"},
+		{"cheapest", QUANTITY_RATIO, false, false, "chance to be cheapest"}};
+	enum { LEAD = sizeof lead / sizeof lead[0] };
+	size_t row_count = 0;
+	for (size_t i = 0; i < count; i++)
+		row_count += searches[i]->best_count;
+	struct system_row *rows = ARENA_ARRAY(arena, row_count, struct system_row), *row = rows;
+	const struct prediction **own = ARENA_ARRAY(arena, row_count, const struct prediction *);
+	double *fastest = ARENA_ARRAY(arena, row_count, double);
+	double *cheapest = ARENA_ARRAY(arena, row_count, double);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < searches[i]->best_count; k++)
+			*row++ = (struct system_row){names[i], &searches[i]->plans[k]};
+	qsort(rows, row_count, sizeof *rows, by_speed);
+	for (size_t i = 0; i < row_count; i++)
+		own[i] = rows[i].plan->prediction;
+	draws_chances(own, row_count, false, fastest);
+	draws_chances(own, row_count, true, cheapest);
+	size_t used = isnan(fastest[0]) ? LEAD - 2 : isnan(cheapest[0]) ? LEAD - 1 : LEAD;
+	struct result_cell *cells = ARENA_ARRAY(arena, row_count * LEAD, struct result_cell),
+			   *c = cells;
+	for (size_t i = 0; i < row_count; i++, c += used) {
+		const struct result_cell all[LEAD] = {
+			{rows[i].system, ESTIMATE_NONE},
+			{rows[i].plan->name, ESTIMATE_NONE},
+			{NULL, estimate_exact(rows[i].plan->memory_B)},
+			{NULL, estimate_exact(round(1000 * fastest[i]) / 1000)},
+			{NULL, estimate_exact(round(1000 * cheapest[i]) / 1000)}};
+		memcpy(c, all, used * sizeof *c);
+	}
+	*predictions = own;
+	return tabulate(arena, COLUMNS(columns), "systems",
+			systems_title(arena, rows, row_count, fastest, cheapest),
+			(struct answer_lines){own, row_count, lead, cells, used});
+}

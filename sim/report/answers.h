@@ -29,6 +29,11 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling);
 /* Returns a table with a row for each of the best plans. */
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search);
+/* Returns a table with a row for each of the best plans of several systems. Those of searches[i]
+ * are on the system names[i]. *rows receives the predictions of its rows, the fastest first. */
+const struct result_table *systems_table(struct arena *arena, const char *const *names,
+					 const struct plan_search *const *searches, size_t count,
+					 const struct prediction *const **rows);
 
 /* Returns the table with its rows in another order, and a title that says which one is the best.
  * Rows that meet the target come first. The cheapest of these is the best one. It is the fastest

@@ -442,6 +442,12 @@ static void update(struct writer *w)
 		gather_chunk(w, c, COMPUTE);
 }
 
+static const char *role_of(struct arena *arena, const struct training_plan *plan, size_t rank)
+{
+	return arena_printf(arena, "rank %zu, stage %zu", rank,
+			    plan_index(plan, rank, AXIS_PIPELINE));
+}
+
 const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank)
 {
 	const struct training_plan *plan = step->plan;
@@ -484,7 +490,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
 		.event_count = (uint16_t)(calls_event + 1),
-		.role = arena_printf(arena, "rank %zu, stage %zu", rank, w.stage),
+		.role = role_of(arena, plan, rank),
 		.memory_B = plan->params->anyway ? 0 : plan_memory_B(plan, step->stack, w.stage),
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};
@@ -524,5 +530,6 @@ const struct program *plan_program_like(struct arena *arena, const struct plan_s
 	*thread = (struct call_thread){from->name, items, from->count};
 	*own = *program;
 	own->threads = thread;
+	own->role = role_of(arena, step->plan, rank);
 	return own;
 }

@@ -11,13 +11,25 @@
 
 size_t command_case_count(const struct command *command)
 {
+	if (command->systems.count)
+		return command->systems.count;
 	return command->word_count ? command->word_count : 1;
 }
 
 struct case_request command_case(const struct command *command, size_t index)
 {
+	const struct setting *settings = command->settings;
+	if (command->systems.count) {
+		size_t count = command->setting_count;
+		struct setting *own = ARENA_ARRAY(command->arena, count, struct setting);
+		memcpy(own, settings, count * sizeof *own);
+		own[command->system_setting].text = arena_printf(command->arena, "case.topology=%s",
+								 command->systems.items[index]);
+		settings = own;
+		index = 0;
+	}
 	return (struct case_request){.path = command->word_count ? command->words[index] : NULL,
-				     .settings = command->settings,
+				     .settings = settings,
 				     .setting_count = command->setting_count,
 				     .data_root = command->data_root};
 }
@@ -325,15 +337,20 @@ int command_draw(const struct command *command, const char *path,
 			   : command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
 }
 
+int command_end_journal(const char *journal)
+{
+	if (unlink(journal) == 0)
+		return EXIT_DONE;
+	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
+}
+
 int command_answer(const struct command *command, const struct result_table *table,
 		   const struct drawing *drawing, const char *journal)
 {
 	int code = command_table(command, table);
 	if (code == EXIT_DONE && drawing)
 		code = command_draw(command, command->plot, &drawing, 1);
-	if (code != EXIT_DONE || !journal || unlink(journal) == 0)
-		return code;
-	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
+	return code == EXIT_DONE && journal ? command_end_journal(journal) : code;
 }
 
 /* Returns whether a later setting or an axis sets the same key. */

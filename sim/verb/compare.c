@@ -4,9 +4,14 @@
 #include "sim/report/chart_data.h"
 #include "sim/verb/verbs.h"
 
-static const struct drawing *draw(const struct command *command,
-				  const struct prediction *const *predictions, size_t count)
+const struct drawing *command_comparison(const struct command *command,
+					 const struct result_table *table, size_t lead,
+					 const struct prediction *const *predictions, size_t count)
 {
+	if (costs_are_known(predictions, count))
+		return cost_chart(command->arena,
+				  command_chart_text(command, "Throughput over cost"), table, lead,
+				  predictions);
 	struct ratio_bar *bars = chart_bars(command->arena, predictions, count);
 	for (size_t i = 0; i < count; i++)
 		bars[i].ratio = throughput_quotient(predictions[i], predictions[0]).estimate;
@@ -35,12 +40,8 @@ static int run(const struct command *command)
 	size_t count = command_case_count(command);
 	struct arena *arena = command->arena;
 	const struct result_table *table = comparison_table(arena, predictions, count);
-	const struct drawing *drawing = NULL;
-	if (command->plot && costs_are_known(predictions, count))
-		drawing = cost_chart(arena, command_chart_text(command, "Throughput over cost"),
-				     table, 1, predictions);
-	else if (command->plot)
-		drawing = draw(command, predictions, count);
+	const struct drawing *drawing =
+		command->plot ? command_comparison(command, table, 1, predictions, count) : NULL;
 	if (target.reported)
 		table = ranked_table(arena, table, predictions, 1, &target);
 	return command_answer(command, table, drawing, NULL);
@@ -53,10 +54,12 @@ const struct verb verb_compare = {
 		"of those that satisfy it comes first",
 	.examples = "  farwire compare local.cfg remote.cfg --plot ratios.svg\n"
 		    "  farwire compare a100.cfg h100.cfg --prices list-2026 --target "
-		    "'training_time<=168 h'\n",
+		    "'training_time<=168 h'\n"
+		    "  farwire compare --topology dgx-a100,dgx-h100 --model resnet50 --batch 64\n",
 	.options = "set plan serve target wide format output plot no-data title seed draws jobs "
 		   "color quiet",
 	.words_min = 2,
+	.systems = true,
 	.cases = true,
 	.run = run,
 };

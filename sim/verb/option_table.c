@@ -13,7 +13,7 @@ static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},
 	{OPTION_CASE, .name = "topology", .value = "NAME", .complete = "names:topologies",
 	 .help = "topology, by the name of a shipped one or as a .cfg file; it replaces a case "
-		 "file"},
+		 "file; `plan` and `compare` accept several: a,b,c"},
 	{OPTION_CASE, .name = "model", .value = "NAME", .complete = "names:models",
 	 .help = "neural network to train"},
 	{OPTION_CASE, .name = "calls", .value = "FILE", .complete = "files:jsonl",

@@ -146,6 +146,10 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 		return;
 	p->printed_s = now;
 	p->shown = true;
+	if (p->best && p->best != p->told)
+		fprintf(stderr, "%sfastest so far: %s, %.4g s a step\n",
+			p->terminal ? "\r\033[K" : "", p->best, p->best_s);
+	p->told = p->best;
 	double rate = (double)(done - before) / fmax(spent_s, 1e-9);
 	fprintf(stderr, "%s%zu of %zu %s", p->terminal ? "\r\033[K" : "", done, count, p->things);
 	if (spent_s > 0.1) {
@@ -155,6 +159,13 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 	}
 	if (!p->terminal)
 		fputc('\n', stderr);
+}
+
+void progress_best(void *ctx, const char *name, double step_s)
+{
+	struct progress *p = ctx;
+	p->best = name;
+	p->best_s = step_s;
 }
 
 void progress_end(struct progress *progress)

@@ -13,7 +13,9 @@ struct progress {
 	const char *from;   /* file that has the points of an earlier run; NULL: none */
 	bool quiet, terminal;
 	bool begun, shown;
-	size_t done; /* finished things at the last call of progress_tell */
+	size_t done;             /* finished things at the last call of progress_tell */
+	const char *best, *told; /* names of progress_best: the last one, and the printed one */
+	double best_s;
 	double made_s, began_s, called_s, printed_s; /* called_s: last call of progress_tell */
 	struct watcher *watcher;                     /* NULL: none */
 };
@@ -23,5 +25,8 @@ struct progress progress_new(const char *things, const char *from, bool quiet);
 /* Reports that `done` of `count` points are done, `before` of them by an earlier run. If done is
  * smaller than in the last call, another series of points has begun. ctx is a struct progress. */
 void progress_tell(void *ctx, size_t before, size_t done, size_t count);
+/* Sets what is printed as the fastest plan so far. The name must remain. ctx is a struct progress.
+ */
+void progress_best(void *ctx, const char *name, double step_s);
 /* Ends the line on a terminal. Call it also after an error. */
 void progress_end(struct progress *progress);

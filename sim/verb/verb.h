@@ -33,7 +33,9 @@ struct command {
 	size_t word_count;
 	const struct setting *settings; /* --set, and options such as --batch that set a key */
 	size_t setting_count;
-	struct texts given; /* names of the options on the command line */
+	struct texts systems;  /* those of --topology a,b,c; none for one topology */
+	size_t system_setting; /* index of that setting */
+	struct texts given;    /* names of the options on the command line */
 	/* Values of options. option_table.c has a row for each. A text without a value is NULL. */
 	const char *gpus, *gpu, *link, *target, *between, *of, *step, *users, *active;
 	struct texts vary, keys;
@@ -58,6 +60,7 @@ struct verb {
 	const char *options;  /* names of accepted options, separated by blanks; "output=folder"
 				 gives the option another default (options.h) */
 	size_t words_min;     /* least number of words; --topology can replace one case */
+	bool systems;         /* --topology can list several systems */
 	bool cases;           /* the words are cases, so the verb accepts all options of cases */
 	int (*run)(const struct command *command);
 };
@@ -78,9 +81,11 @@ bool is_file(const char *path);
 bool command_gave(const struct command *command, const char *option);
 /* Returns whether output has colours. With --color auto, a file never has them. */
 bool command_colors(const struct command *command, bool to_stdout);
-/* Returns the request of the case in words[index], or of the case that only options describe. */
+/* Returns the request of the case in words[index], or of the case that only options describe, on
+ * systems.items[index] if there are several. */
 struct case_request command_case(const struct command *command, size_t index);
-/* Returns the number of cases: the number of words, or 1 if only options describe the case. */
+/* Returns the number of cases: the number of systems if --topology lists several, otherwise the
+ * number of words, or 1 if only options describe the case. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
 /* Returns the input of an analysis of the first case. The analysis reports finished points to
@@ -130,6 +135,8 @@ int command_image_data(const struct command *command, const char *image,
  * *exit_code and returns NULL. */
 const struct sweep *command_sweep(const struct command *command, struct sweep_request request,
 				  int *exit_code);
+/* Removes the journal of results that have been written. Returns the exit code. */
+int command_end_journal(const char *journal);
 /* Returns the path of the journal, which keeps finished points during a sweep: next to the output
  * file, or NULL if the output is not a file. */
 const char *command_journal(const struct command *command);
@@ -144,6 +151,12 @@ const struct dataset_outcome *command_validate(const struct command *command, co
  * exit code. */
 int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count);
+/* Draws predictions of several cases: their throughput over the cost, or over that of the first one
+ * if no cost is known. Each row of the table is of one of them; its first `lead` cells say which.
+ */
+const struct drawing *command_comparison(const struct command *command,
+					 const struct result_table *table, size_t lead,
+					 const struct prediction *const *predictions, size_t count);
 /* Returns the caption of the command's figures: case, settings, seed and draws. */
 struct caption command_caption_of(const struct command *command);
 const char *command_caption(const struct command *command);

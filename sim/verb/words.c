@@ -14,12 +14,47 @@ static const char *shipped_case(const struct command *c, const char *word)
 	return access(path, R_OK) == 0 ? path : word;
 }
 
+static const char topology_key[] = "case.topology=";
+
 static bool has_topology(const struct command *c)
 {
 	for (size_t i = 0; i < c->setting_count; i++)
-		if (strncmp(c->settings[i].text, "case.topology=", 14) == 0)
+		if (strncmp(c->settings[i].text, topology_key, strlen(topology_key)) == 0)
 			return true;
 	return false;
+}
+
+/* Divides the last --topology a,b,c, unless a file has this name. */
+static void list_systems(struct parser *p)
+{
+	struct command *c = p->command;
+	size_t at = c->setting_count, length = strlen(topology_key);
+	while (at > 0 && strncmp(c->settings[at - 1].text, topology_key, length) != 0)
+		at--;
+	const char *list = at > 0 ? c->settings[at - 1].text + length : "";
+	if (!c->verb->systems || !strchr(list, ',') || access(list, F_OK) == 0)
+		return;
+	const char **names = ARENA_ARRAY(p->arena, strlen(list), const char *);
+	c->systems.items = names;
+	c->system_setting = at - 1;
+	for (const char *from = list; from; from = strchr(from, ',')) {
+		from += from != list;
+		const char *name = arena_printf(p->arena, "%.*s", (int)strcspn(from, ","), from);
+		const char *base = command_base_name(c, name);
+		for (size_t i = 0; i < c->systems.count; i++)
+			if (strcmp(command_base_name(c, names[i]), base) == 0)
+				wrong(p, "--topology %s: '%s' stands there twice (name it once)",
+				      list, base);
+		if (!*name)
+			wrong(p,
+			      "--topology %s: a name is missing (write --topology "
+			      "dgx-a100,dgx-h100, for example)",
+			      list);
+		names[c->systems.count++] = name;
+	}
+	if (c->word_count > 1)
+		wrong(p, "several topologies are for one case, but '%s' is another one (remove it)",
+		      c->words[1]);
 }
 
 /* Prints an error if the word must be a case, but no case with this name ships. After --topology
@@ -48,7 +83,7 @@ static void check_words(struct parser *p)
 	const struct command *c = p->command;
 	bool topology = has_topology(c);
 	bool flags = c->verb->cases && c->verb->words_min == 1; /* options can replace the case */
-	if (c->word_count < c->verb->words_min && !(flags && topology))
+	if (c->word_count < c->verb->words_min && !(flags && topology) && !c->systems.count)
 		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
 		      flags ? " or --topology NAME (`farwire list topologies` shows the names)"
 			    : "");
@@ -103,6 +138,7 @@ void check_command(struct parser *p)
 		wrong(p, "the folders topologies/ and models/ were not found in the folder "
 			 "FARWIRE_DATA, or without it near the program (set FARWIRE_DATA to the "
 			 "folder that contains them)");
+	list_systems(p);
 	check_words(p);
 	check_outputs(p);
 	check_idle(p);

@@ -98,6 +98,84 @@ sed "s/'Et.*'/'Et|tL'/" layout.sh >wrong.sh
 expect 2 'it has 2 parts, which 16 stages do not divide' import plan wrong.sh
 verdict import_files.layouts_of_megatron_become_layouts_with_their_chunks
 
+# Accelerate: 8 processes are 2 copies of parameters that 2 ranks share out, on groups of 2 for tensors.
+cat >accelerate.yaml <<'END'
+distributed_type: FSDP
+fsdp_config:
+  fsdp_activation_checkpointing: true
+  fsdp_offload_params: false
+  fsdp_reshard_after_forward: true
+mixed_precision: fp16
+num_machines: 1
+num_processes: 8
+parallelism_config:
+  parallelism_config_dp_replicate_size: 2
+  parallelism_config_dp_shard_size: 2
+  parallelism_config_tp_size: 2
+END
+expect 0 'read: ' import plan accelerate.yaml
+for line in 'gpus = 8; # accelerate.yaml:8: num_processes' 'tp = 2;' 'dp = 4;' 'replicas = 2;' \
+	'sharding = "parameters";' 'recompute = "full";' 'settings = \["stack.precision=fp16"\];'; do
+	shows "$line"
+done
+cp "$scratch.out" accelerate.cfg
+expect 0 '' run accelerate.cfg --topology dgx-h100 --model llama3-8b --draws 0 --quiet
+shows '\(fp16\)'
+sed 's/reshard_after_forward: true/reshard_after_forward: false/' accelerate.yaml >gradients.yaml
+expect 0 'read: ' import plan gradients.yaml
+shows 'sharding = "gradients";'
+# Accelerate's part for Megatron-LM: 16 GPUs are 2 copies of 4 x 2, with 4 micro-batches each.
+cat >megatron.yaml <<'END'
+num_processes: 16
+megatron_lm_config:
+  megatron_lm_num_micro_batches: 4
+  megatron_lm_pp_degree: 2
+  megatron_lm_tp_degree: 4
+END
+expect 0 'read: ' import plan megatron.yaml
+shows 'global_batch = 8;'
+shows 'stack = "megatron-bf16"'
+# Trainer: hybrid sharding has a copy on each of two machines.
+echo 'torchrun --nproc_per_node 8 --nnodes 2 t.py --per_device_train_batch_size 1 --fsdp "hybrid_shard auto_wrap"' >trainer.sh
+expect 0 'read: ' import plan trainer.sh
+shows 'replicas = 2;'
+shows 'sharding = "parameters";'
+verdict import_files.plans_of_accelerate_and_trainer_keep_their_settings
+
+# TorchTitan: tensor groups split norms, and looped schedules have two stages on each rank.
+cat >titan.toml <<'END'
+[model]
+converters = "float8"
+[training]
+batch_size = 2
+mixed_precision_reduce = "bfloat16"
+[parallelism]
+tensor_parallel_degree = 8
+pipeline_parallel_degree = 2
+pipeline_parallel_schedule = "Interleaved1F1B"
+enable_async_tensor_parallel = true
+END
+expect 0 'read: ' import plan titan.toml
+for line in 'sequence_parallel = true;' 'chunks = 2;' 'overlap_tensor = "all";' 'gradient_element = "2 B";' \
+	'"stack.precision=fp8"'; do
+	shows "$line"
+done
+verdict import_files.defaults_of_torchtitan_are_kept
+
+# what no plan simulates is refused with the reason
+while IFS='|' read -r setting why; do
+	printf '{ "micro_batch_size": 1, %s }' "$setting" >refused.json
+	expect 2 "$why" import plan refused.json
+done <<'END'
+"offload_optimizer_device": "cpu"|in the host's memory, and no plan simulates
+"fsdp_offload_params": true|in the host's memory, and no plan simulates
+"expert_tensor_parallel_size": 2|splits each expert over GPUs, and no plan does
+"recompute_method": "block"|only some blocks of a stage again
+"fsdp": "hybrid_shard"|whose number is missing
+"mixed_precision": "int7"|is not a precision
+END
+verdict import_files.settings_without_a_mechanism_are_refused
+
 # GPT-NeoX writes 0 stages if it has no pipeline, whose schedule then does not matter.
 cat >stages.json <<'END'
 { "pipe_parallel_size": 0, "pipeline_parallel_schedule": "GPipe", "model_parallel_size": 2,

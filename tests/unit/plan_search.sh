@@ -98,3 +98,43 @@ sed 's/"[^"]*"/plan/' "$scratch.out" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i
 NR == 3 && ($at["faster"] == "" || $at["faster"] > 0.5 || !($at["to_first_low"] < $at["to_first"])) { bad = 1 }
 END { exit bad || NR != 3 }' || complain "the second plan: $(cat "$scratch.out")"
 verdict 'plan_search.best_plans_have_intervals_and_a_chance_by_default'
+
+# Each row is the best plan of one system, as a search on this system finds it, and the
+# fastest comes first. Chances of all rows add to 1.
+systems="--plan global_batch=16,pp=1,recompute=none --prices list-2026"
+# shellcheck disable=SC2086 # lists of words
+systems() {
+	topology=$1
+	shift
+	$how "$FARWIRE" plan --topology "$topology" --gpus 8 $job $systems --format csv "$@"
+}
+systems dgx-a100-40,dgx-h100 --plot systems.svg -o both.csv || complain 'the search of two systems fails'
+[ -s systems.svg ] && [ -s systems.csv ] || complain 'there is no chart of two systems'
+for topology in dgx-a100-40 dgx-h100; do
+	systems "$topology" --best 1 -o single.csv || complain "the search on $topology fails"
+	single=$(sed -n '2s/^"\([^"]*\)".*/\1/p' single.csv)
+	grep -q "^$topology,\"$single\"," both.csv || complain "the plan of $topology is not $single"
+done
+[ "$(cut -d, -f1 both.csv | tr '\r\n' '  ' | tr -s ' ')" = 'topology dgx-h100 dgx-a100-40 ' ] ||
+	complain "the order is $(cut -d, -f1 both.csv)"
+sed 's/"[^"]*"/plan/' both.csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+{ sum += $at["fastest"]; cheap += $at["cheapest"]; cost += $at["cost_per_sample"] > 0 }
+END { exit !(sum > 0.99 && sum < 1.01 && cheap > 0.99 && cheap < 1.01 && cost == 2) }' ||
+	complain "chances and costs: $(cat both.csv)"
+(how=exec && systems dgx-a100-40,dgx-h100 --jobs 1 --draws 0 -o killed.csv) &
+while kill -0 $! 2>/dev/null && [ ! -s killed.csv.journal.dgx-h100 ]; do sleep 0.01; done
+kill -9 $! 2>/dev/null
+wait $! 2>/dev/null
+[ -e killed.csv.journal.dgx-a100-40 ] || complain 'the search of two systems was not killed'
+systems dgx-a100-40,dgx-h100 --draws 0 -o killed.csv || complain 'the search of two systems does not continue'
+systems dgx-a100-40,dgx-h100 --draws 0 -o whole.csv
+cmp -s killed.csv whole.csv || complain 'the result of a continued search of two systems differs'
+[ ! -e killed.csv.journal.dgx-h100 ] || complain 'a journal of two systems remains'
+expect 2 "no plan can be searched on dgx1-v100 \\(remove it" plan --topology dgx-h100,dgx1-v100 --gpus 8 --model small.cfg \
+	--stack pytorch-bf16-adamw --exchange nccl-2.18 --plan global_batch=16 -q
+grep -q "computes in bf16, but GPU 'v100-sxm2'" "$scratch.err" || complain "the reason is $(cat "$scratch.err")"
+expect 2 "'dgx-h100' stands there twice" plan --topology dgx-h100,dgx-h100 --gpus 8 --model small.cfg -q
+expect 2 'are for one case' compare a.cfg b.cfg --topology dgx-h100,dgx-h200
+expect 0 '' compare --topology dgx-a100-40,dgx-h100 --gpus 8 --model resnet50 --batch 8 --draws 0 -q
+shows 'resnet50 on dgx-h100'
+verdict 'plan_search.several_systems_are_ranked_with_the_best_plan_of_each'

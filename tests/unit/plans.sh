@@ -114,6 +114,14 @@ done
 trace zb-h1 B1 B8 W1 W8
 verdict 'plans.traces_and_timelines_have_the_passes_of_the_schedule'
 
+# 8 GPUs are 4 tensor groups of 2 ranks, one for each stage.
+expect 0 '' run --topology dgx-h100 --model even.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 --gpus 8 --draws 0 \
+	--quiet --set gpu.h100-sxm5.memory='2000 GiB' --plan tp=2,pp=4,global_batch=4 --trace step.json
+for rank in 0 1 2 3 4 5 6 7; do
+	grep -q "\"name\": \"rank $rank, stage $((rank / 2))\"" step.json || complain "the trace has no track of rank $rank"
+done
+verdict 'plans.each_rank_has_a_track_with_its_own_name'
+
 # 1.5 GB of bf16 weights become 14 GB of weights, gradients and states on each GPU; ZeRO shares
 # them, so the smaller memory is enough.
 fits() {

@@ -520,6 +520,40 @@ static void failing_draws_lower_the_interval_to_zero(void)
 	arena_free(arena);
 }
 
+/* The first wins one of four draws, the second wins three, and the failed one wins none. The cost
+ * goes the other way round. An error that all have in common changes no order. An independent error
+ * of the first alone, whose 90 % point is ln 2, makes it as fast as one of double its rate with a
+ * probability of 10 %: 0.1 in a single draw, which 256 errors meet within 4 x sqrt(0.1 x 0.9 /
+ * 256). */
+static void best_of_several_has_its_share_of_draws(void)
+{
+	struct breakdown_part one[] = {{"1", 9}, {"2", 1}, {"3", 1}, {"4", 1}},
+			      two[] = {{"1", 2}, {"2", 2}, {"3", 2}, {"4", 2}};
+	struct error_part common = {"", 0.3, 0, 1, 7}, own = {"", log(2) / 1.28155, 0, 1, 0};
+	struct prediction a = {.ok = true, .drawn_count = 4, .drawn = one, .drawn_costs = one},
+			  b = {.ok = true, .drawn_count = 4, .drawn = two, .drawn_costs = two},
+			  failed = {.ok = false};
+	a.errors = b.errors = &common;
+	a.error_count = b.error_count = 1;
+	a.drawn_cost_count = b.drawn_cost_count = 4;
+	const struct prediction *const all[] = {&a, &failed, &b};
+	double chances[3];
+	draws_chances(all, 3, false, chances);
+	CHECK(chances[0] == 0.25 && chances[2] == 0.75 && isnan(chances[1]));
+	draws_chances(all, 3, true, chances);
+	CHECK(chances[0] == 0.75 && chances[2] == 0.25);
+	one[0].seconds = 1;
+	a.drawn_count = b.drawn_count = 1;
+	a.errors = &own;
+	b.error_count = 0;
+	draws_chances(all, 3, false, chances);
+	CHECK(fabs(chances[0] - 0.1) < 4 * sqrt(0.1 * 0.9 / 256));
+	CHECK_NEAR(chances[0] + chances[2], 1, 1e-12);
+	b.seed = 2;
+	draws_chances(all, 3, false, chances);
+	CHECK(isnan(chances[0]) && isnan(chances[2]));
+}
+
 static const struct test tests[] = {
 	TEST(planted_model_error_gives_its_quantiles),
 	TEST(model_error_is_added_around_each_draw),
@@ -536,6 +570,7 @@ static const struct test tests[] = {
 	TEST(quotients_are_formed_for_each_draw),
 	TEST(error_of_the_same_program_cancels_in_a_quotient),
 	TEST(quotient_has_the_probability_to_be_faster),
+	TEST(best_of_several_has_its_share_of_draws),
 	TEST(error_makes_no_efficiency_above_one),
 	TEST(width_is_divided_between_model_error_and_parameters),
 	TEST(quotient_equals_the_ratio_to_the_same_baseline),
