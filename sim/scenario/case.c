@@ -69,11 +69,15 @@ static const struct param_row case_rows[] = {
 		    "number of copies of each client"),
 	PARAM_WHOLE(struct case_params, tensor_count, 1, 1024, "1",
 		    "number of GPUs of a replica of a model server, over which each of its layers "
-		    "is split (tensor parallelism)"),
+		    "is split, except for experts (tensor parallelism)"),
+	PARAM_WHOLE(struct case_params, data_count, 0, 1024, "0",
+		    "number of groups of case.tensor GPUs that share the experts of a replica and "
+		    "have requests of their own (attention data parallelism); 0 means as many as "
+		    "case.expert needs"),
 	PARAM_WHOLE(
 		struct case_params, expert_count, 1, 1024, "1",
-		"number of GPUs over which the experts and the requests of a replica of a model "
-		"server are spread (expert parallelism with data-parallel attention)"),
+		"number of parts of a replica's experts (expert parallelism): each of its GPUs "
+		"has whole experts of one part, or if there are more GPUs, a part of each of them"),
 	PARAM_WHOLE(struct case_params, pipeline_count, 1, 64, "1",
 		    "number of stages of a replica's layers (pipeline parallelism of a server)"),
 	PARAM_WHOLE(struct case_params, prefill_count, 0, 4095, "0",

@@ -34,35 +34,49 @@ static void part_arrived(void *ctx, uint64_t arg)
 		passing->fn(passing->ctx, 0);
 }
 
-/* Returns the distance of the GPUs that have a part of the keys and values of a request: 1 if all
- * have. With experts one of each stage has them. */
-static size_t holders_step(const struct server *server)
+/* The GPUs that have the keys and values of a request: a tensor group of each stage. */
+struct holders {
+	size_t tensor, stage_gpus, first, count;
+	double part_B; /* of a token on each of them */
+};
+
+/* Groups take turns. */
+static struct holders holders_of(struct server *server)
 {
-	const struct service_entry *service =
-		&server->world->scenario->services[server->entry->service];
-	return service->spread > service->stages
-		       ? server->entry->rank_count / (size_t)service->stages
-		       : 1;
+	const struct scenario *scenario = server->world->scenario;
+	const struct service_entry *of = &scenario->services[server->entry->service];
+	size_t tensor = (size_t)scenario->params->tensor_count;
+	return (struct holders){
+		.tensor = tensor,
+		.stage_gpus = tensor * (size_t)of->data,
+		.first = server->passed_count++ % (size_t)of->data * tensor,
+		.count = tensor * (size_t)of->stages,
+		.part_B = serving_model_token_B(server->model) / of->stages,
+	};
+}
+
+static size_t holder_at(const struct holders *holders, size_t i)
+{
+	return holders->first + i / holders->tensor * holders->stage_gpus + i % holders->tensor;
 }
 
 void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
 {
 	const struct world *w = of;
 	struct server *server = w->servers->all[from];
-	size_t all = server->entry->rank_count, step = holders_step(server);
-	size_t first = server->passed_count++ % step, count = all / step;
+	const struct holders holders = holders_of(server);
 	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
-	*passing = (struct passing){count, fn, ctx};
+	*passing = (struct passing){holders.count, fn, ctx};
 	const struct collective_request request = {
 		.collective = COLLECTIVE_BROADCAST,
-		.size_B = tokens * serving_model_token_B(server->model) /
-			  w->scenario->services[server->entry->service].stages,
+		.size_B = tokens * holders.part_B,
 		.label = "keys and values",
 		.done = part_arrived,
 		.ctx = passing,
 	};
-	for (size_t i = 0; i < count; i++) {
-		struct communicator *comm = server->to[to * all + first + i * step];
+	for (size_t i = 0; i < holders.count; i++) {
+		struct communicator *comm =
+			server->to[to * server->entry->rank_count + holder_at(&holders, i)];
 		uint64_t number = communicator_begin(comm, &request);
 		communicator_arrive(comm, number, 0);
 		communicator_arrive(comm, number, 1);
@@ -73,15 +87,14 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 			void *ctx)
 {
 	struct world *w = of;
-	const struct server *server = w->servers->all[replica];
-	const struct service_entry *service = &w->scenario->services[server->entry->service];
-	size_t step = holders_step(server), count = server->entry->rank_count / step;
+	struct server *server = w->servers->all[replica];
+	const struct holders holders = holders_of(server);
 	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
-	double part_B = serving_model_token_B(server->model) * tokens / service->stages;
-	*passing = (struct passing){count, fn, ctx};
-	for (size_t i = 0; i < count; i++) {
-		struct program_gpu place = system_place(&w->system, server->entry, i * step);
-		size_t host = w->scenario->topology.gpus[server->entry->gpus[i * step]].host;
+	*passing = (struct passing){holders.count, fn, ctx};
+	for (size_t i = 0; i < holders.count; i++) {
+		size_t rank = holder_at(&holders, i);
+		struct program_gpu place = system_place(&w->system, server->entry, rank);
+		size_t host = w->scenario->topology.gpus[server->entry->gpus[rank]].host;
 		const struct dma_copy copy = {
 			.engine = w->system.engine,
 			.fabric = w->system.fabric,
@@ -90,7 +103,7 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 			.route = to_gpu ? place.to_device : place.to_host,
 			.host = w->system.hosts[host],
 			.to_device = to_gpu,
-			.size_B = part_B,
+			.size_B = tokens * holders.part_B,
 			.done = part_arrived,
 			.ctx = passing,
 		};

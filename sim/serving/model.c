@@ -343,7 +343,7 @@ bool model_is_exchanged(const struct serving_model *model, const struct shard_ex
 double model_exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
 			double rows)
 {
-	return model->spec.collective_s(model->spec.ctx, exchange->collective,
+	return model->spec.collective_s(model->spec.ctx, exchange->group, exchange->collective,
 					exchange->elements_count * rows * model->element_B);
 }
 
@@ -372,9 +372,9 @@ static double sum_of_exchanges_s(struct serving_model *model, double rows, doubl
 				*sums += model_exchange_s(model, &shard->exchanges[i], rows);
 	}
 	if (*gather < 0)
-		*gather = shard && sequences > 0 && model->spec.spread <= model->spec.stages
+		*gather = shard && sequences > 0
 				  ? model->spec.collective_s(
-					    model->spec.ctx, COLLECTIVE_ALL_GATHER,
+					    model->spec.ctx, SHARD_TENSOR, COLLECTIVE_ALL_GATHER,
 					    sequences * (double)model->spec.network->vocabulary *
 						    model->element_B)
 				  : 0;
@@ -450,7 +450,7 @@ static double *unknown_times(struct arena *arena, size_t count)
 static void learn_tokens(struct serving_model *model)
 {
 	const struct network *network = model->spec.one_token;
-	size_t experts = 0, top = 1;
+	double all_rows = 1; /* rows that use all experts of the GPU */
 	model->head_layer = last_product(network);
 	for (size_t i = 0; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
@@ -463,12 +463,9 @@ static void learn_tokens(struct serving_model *model)
 			model->adapted_in += layer->tensors[0] / (double)layer->channels;
 			model->adapted_out += (double)layer->channels;
 		}
-		if (layer->op == LAYER_ROUTE || layer->experts > experts) {
-			experts = layer->experts > experts ? layer->experts : experts;
-			top = layer->expert_top > top ? layer->expert_top : top;
-		}
+		if (layer->op == LAYER_LINEAR && layer->experts > 0)
+			all_rows = fmax(all_rows, (double)layer->experts / tokens_of(layer));
 	}
-	double all_rows = fmax(1, (double)experts / (double)top); /* rows that use all experts */
 	model->few_rows = floor(all_rows);
 	model->fused_rows = fused_rows(model);
 	fill_family(model, &model->body[0], 1, false);

@@ -13,9 +13,11 @@
  * EXCHANGE sums: of all rows behind the embedding and behind each product that is split by rows.
  * Logits are gathered (vLLM's logits processor). Kernels wait for these collectives.
  *
- * With expert parallelism, each GPU has a part of the requests, all layers except the experts, and
- * a part of the experts. An iteration is that of the GPU with most rows. All-to-alls carry the rows
- * to their experts and back.
+ * With attention data parallelism, the GPUs are groups with requests of their own, each of which
+ * splits all layers except the experts. The experts are shared by all groups, whose GPUs have a part
+ * of the experts or of each expert. An iteration is that of the group with most rows. Its rows are
+ * gathered from all groups and the sums are scattered, or all-to-alls carry them to their experts
+ * and back.
  *
  * With a pipeline, the requests are as many groups as there are stages, which each pass all stages
  * in turn, at the same time as the others. So an iteration of all requests takes the time of all
@@ -68,8 +70,7 @@ struct serving_model_spec {
 	enum serve_type weights, kv;    /* number types of weights, and of keys and values */
 	size_t rows_max, sequences_max; /* of an iteration, on one GPU */
 	double time_ratios[2];          /* factors of times; [1] is for iterations with prompts */
-	/* GPUs over which requests are spread, and whose experts exchange rows, times the stages;
-	 * 0: one */
+	/* Groups of GPUs over which requests are spread, times the stages; 0: one */
 	double spread;
 	/* Stages of a pipeline, each with a part of the layers. Each one works on another part of
 	 * the requests. passed_s returns the time in which the outputs of all stages but the last
@@ -81,9 +82,10 @@ struct serving_model_spec {
 	double draft_count;
 	double adapters, lora; /* low-rank adapters of linear layers in blocks, and their rank */
 	/* The replica has several GPUs, and one_token is the part of one GPU; NULL: one GPU.
-	 * collective_s returns the time of a collective among them. */
+	 * collective_s returns the time of a collective of a group of them. */
 	const struct shard *shard;
-	double (*collective_s)(void *ctx, enum collective collective, double size_B);
+	double (*collective_s)(void *ctx, enum shard_group group, enum collective collective,
+			       double size_B);
 	void *ctx;
 };
 /* Returns true if the network generates tokens: causal attention, and logits at its end. */
@@ -118,7 +120,7 @@ void serving_model_overhead_set(struct serving_model *model, const struct overhe
  * the same key must have the same network, GPUs and settings, except for the load and the limits of
  * batches. */
 struct serving_memo;
-enum { MEMO_KEYS = 7 };
+enum { MEMO_KEYS = 8 };
 struct memo_key {
 	size_t of[MEMO_KEYS];
 };
