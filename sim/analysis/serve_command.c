@@ -43,7 +43,9 @@ static const char *command_of(struct arena *arena, const struct scenario *scenar
 	if ((tensor && strstr(tensor, "{part}") ? stage : sizes[LAYOUT_TENSOR]) > 1)
 		line = append_number(arena, line, group, "tensor", sizes[LAYOUT_TENSOR], 1 / data);
 	if (sizes[LAYOUT_PIPELINE] > 1)
-		line = append_number(arena, line, group, "pipeline", sizes[LAYOUT_PIPELINE], 1);
+		line = append_number(arena, line, group, "pipeline", 
+				     sizes[LAYOUT_PIPELINE],
+				     sizes[LAYOUT_PIPELINE] / (sizes[LAYOUT_PIPELINE] - 1));
 	if (data > 1)
 		line = append_number(arena, line, group, "data", data, 1);
 	if (sizes[LAYOUT_EXPERT] > 1)

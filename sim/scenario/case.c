@@ -309,6 +309,8 @@ static const struct transport_kind *find_transport(const struct reader *c)
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
 	bool job = case_is_job(c) || (case_has_ranks(c) && !forwards);
 	bool apart = case_serves(c) && !forwards; /* keys and values between replicas */
+	for (size_t i = 0; i < c->scenario->service_count; i++)
+		apart &= c->scenario->services[i].params->pipeline != PIPELINE_RPC;
 	for (size_t i = 0; (job || apart) && i < transport_kind_count(); i++) {
 		const struct transport_kind *kind = transport_kind_at(i);
 		if (kind->direct && topology_has_network(&c->scenario->topology, kind->traffic))

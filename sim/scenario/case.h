@@ -27,6 +27,9 @@ void case_transport(struct reader *c, const struct cfg_node *file);
  * (case_model.c). Errors are reported at origin. */
 void case_model(struct reader *c, struct job_entry *entry, struct origin origin, const char *name);
 
+/* Returns the parameters of the times of the network's kernels on the GPU. */
+const struct efficiency_params *case_efficiency(struct reader *reader, const struct gpu_entry *gpu,
+						const char *model);
 /* Returns the law of kernel times with the constants of the GPU's generation. */
 const struct efficiency_params *case_kernel_law(struct reader *c, const struct gpu_entry *gpu);
 

@@ -171,6 +171,12 @@ static void split(struct reader *c, struct service_entry *service,
 			   "case.pipeline needs a network that generates tokens, which '%s' is not "
 			   "(write case.pipeline=1)",
 			   service->network->name);
+	if (service->params->pipeline == PIPELINE_RPC && service->stages > 1 &&
+	    service->data * c->params->tensor_count > 1)
+		case_error(c, key,
+			   "%s: RPC servers have whole layers of all requests (write "
+			   "case.tensor=1, case.data=1 and case.expert=1, or %s.pipeline=groups)",
+			   key, service->prefix);
 	groups_fit(c, service);
 	if (diag_count(c->diag) > 0 || params.tensor_count * params.data_count == 1)
 		return;
@@ -368,6 +374,38 @@ static void gpus_fit(struct reader *c)
 		}
 }
 
+/* Reads the efficiencies of the GPUs of stages over RPC, which may be different ones. Other replicas
+ * need equal GPUs, because they split layers, or let stages work at the same time. */
+static void kinds_fit(struct reader *c)
+{
+	const struct topology *topology = &c->scenario->topology;
+	for (size_t i = 0; i < c->scenario->job_count; i++) {
+		const struct job_entry *job = &c->scenario->jobs[i];
+		struct service_entry *of =
+			(struct service_entry *)&c->scenario->services[job->service];
+		const struct gpu_entry *first = &topology->gpus[job->gpus[0]];
+		for (size_t k = 1; k < job->rank_count && of->params; k++) {
+			const struct gpu_entry *gpu = &topology->gpus[job->gpus[k]];
+			if (strcmp(gpu->profile, first->profile) == 0)
+				continue;
+			if (of->params->pipeline != PIPELINE_RPC) {
+				diag_error(c->diag, job->origin,
+					   "client '%s': the GPUs of a replica must be equal, but "
+					   "'%s' is %s and '%s' is %s (write another case.gpu, or "
+					   "%s.pipeline=rpc for stages on different GPUs)",
+					   job->name, first->name, first->profile, gpu->name,
+					   gpu->profile, of->prefix);
+				return;
+			}
+			if (!of->efficiencies)
+				of->efficiencies = ARENA_ARRAY(c->arena, topology->gpu_count,
+							       const struct efficiency_params *);
+			of->efficiencies[job->gpus[k]] = case_efficiency(c, gpu, job->model);
+			of->efficiencies[job->gpus[0]] = job->efficiency;
+		}
+	}
+}
+
 /* Keys and values, and sums of split products, travel as messages of the library that
  * case.exchange names. */
 static void read_library(struct reader *c, struct job_entry *jobs)
@@ -428,6 +466,7 @@ void case_read_services(struct reader *c)
 	for (size_t i = 0; i < scenario->service_count && diag_count(c->diag) == 0; i++)
 		phases_fit(c, &services[i]);
 	gpus_fit(c);
+	kinds_fit(c);
 	read_library(c, jobs);
 	for (size_t i = 0; i < scenario->service_count && diag_count(c->diag) == 0; i++)
 		split(c, &services[i], jobs[0].library);

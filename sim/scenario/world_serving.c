@@ -322,6 +322,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	double model_B = serving_model_memory_B(server->model);
 	double left_B = (own_B - model_B) * (of_rest ? ratio : 1);
 	double token_B = serving_model_token_B(server->model);
+	double stages = serving_model_stages(server->model);
 	size_t all;
 	longest(service, &all);
 	*block_count = 0;
@@ -330,7 +331,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	if (*block_count > 0 && service->params->cache_blocks_count > 0)
 		*block_count = (size_t)service->params->cache_blocks_count;
 	/* each stage has the keys and values of all tokens in its layers */
-	double tokens = (double)*block_count * service->params->block_count * of->stages;
+	double tokens = (double)*block_count * service->params->block_count * stages;
 	bool experts = network_expert_top(entry->network) > 0;
 	const char *reason = NULL;
 	const char *hint = !service->generates ? ""
@@ -348,7 +349,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 				      "KV cache of %.0f tokens on GPU '%s'",
 				      all, tokens, gpu->name);
 	/* each group has keys and values of its own requests, and each stage those of its layers */
-	*block_count *= (size_t)(of->data * of->stages);
+	*block_count = (size_t)((double)*block_count * of->data * stages);
 	if (reason)
 		world_servers_failed(w, reason);
 	return !reason;
@@ -421,6 +422,7 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.spread = spread,
 		.stages = of->stages,
 		.passed_s = world_passed_s,
+		.rpc_graph_B = params->rpc_graph_B,
 		.time_ratios = {params->token_time_ratio, params->prompt_time_ratio},
 		.shard = of->shard,
 		.collective_s = world_tensor_s,
@@ -428,7 +430,11 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 	const struct server *equal = equal_one(w, entry);
 	if (equal)
 		return equal->model;
-	if (of->shard || of->stages > 1)
+	if (params->pipeline == PIPELINE_RPC && of->stages > 1) {
+		spec.rpc_s = world_rpc_s;
+		world_rpc_split(w, entry, &spec);
+		spec.rpc_ctx = world_rpc(w, entry, &why);
+	} else if (of->shard || of->stages > 1)
 		spec.ctx = world_tensor_group(w, entry, (size_t)of->stages,
 					      (size_t)w->scenario->params->tensor_count, &why);
 	if (why)

@@ -25,6 +25,9 @@
  * next part of a prompt before the last one is complete (v1/core/sched/scheduler.py), so prompts
  * are spread over the stages, too.
  *
+ * With stages over RPC, all requests pass all stages one after the other, as in llama.cpp. The client
+ * sends each stage its inputs and takes its outputs back.
+ *
  * With speculative decoding, a DRAFT network first runs for each drafted token of each sequence.
  * The iteration then checks all of them: they are rows with logits of their own, and queries of
  * attention.
@@ -60,6 +63,10 @@ struct iteration_time {
 };
 
 struct serving_model;
+struct serving_part { /* GPUs of one kind, with this share of the layers */
+	struct serving_model *model;
+	double ratio;
+};
 struct serving_model_spec {
 	const struct network *network;
 	const struct network *one_token; /* the same with sequences of one token; NULL: it
@@ -77,6 +84,15 @@ struct serving_model_spec {
 	 * one are sent to the next ones. 0: one */
 	double stages;
 	double (*passed_s)(void *ctx, double size_B);
+	/* Or all requests pass the stages together. rpc_s returns the time in which each stage gets
+	 * its inputs from the client, and returns its outputs. The layers of a stage take the time
+	 * of its GPU, whose model is in rpc_parts with the share of the layers. NULL: the requests
+	 * pass them in groups */
+	double (*rpc_s)(void *ctx, double in_B, double out_B);
+	void *rpc_ctx;
+	double rpc_graph_B; /* description of a layer's graph, which each iteration sends */
+	const struct serving_part *rpc_parts;
+	size_t rpc_part_count;
 	/* Drafts draft_count tokens for each sequence; NULL: drafting takes no time. */
 	struct serving_model *draft;
 	double draft_count;
@@ -97,6 +113,7 @@ struct serving_model *serving_model_draft(const struct serving_model *model);
 /* Returns the bytes of weights and activations, without the KV cache. */
 double serving_model_memory_B(const struct serving_model *model);
 double serving_model_token_B(const struct serving_model *model); /* KV cache of one token */
+double serving_model_stages(const struct serving_model *model);  /* of its spec, at least 1 */
 size_t serving_model_window(const struct serving_model *model);  /* tokens; 0: no window */
 
 /* Returns the calls of an iteration of that many rows, whose kernels take scale times as long. Sets

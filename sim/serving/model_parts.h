@@ -40,6 +40,7 @@ struct serving_model {
 	double element_B, token_B, memory_B;
 	double weight_B, kv_B; /* bytes of a weight in blocks, and of a key or value */
 	size_t head_layer;     /* the product that computes logits; layers behind it are left out */
+	double blocks;
 	size_t window;
 	struct attention attentions[ATTENTIONS_MAX];
 	size_t attention_count;

@@ -94,6 +94,10 @@ static const struct param_row serve_rows[] = {
 		     "which is at another stage, or all together, with activations that the client "
 		     "of llama.cpp's RPC servers takes from one stage to the next",
 		     "vLLM, SGLang and TensorRT-LLM schedule a group for each stage"),
+	PARAM_NUMBER(struct serve_params, rpc_graph_B, QUANTITY_BYTES, 0, 1e9, "0 B",
+		     "description of a layer's graph, which the client sends to each RPC server in "
+		     "each iteration; 0 means that servers compute the last graph again",
+		     "llama.cpp: RPC_CMD_GRAPH_RECOMPUTE, which older versions do not have"),
 	PARAM_BOOL(struct serve_params, overlap, "false",
 		   "whether an iteration is planned while the GPU computes the last one, so that a "
 		   "request that arrives in the meantime waits for one iteration more",

@@ -44,6 +44,7 @@ struct serve_params { /* the group `serve` of a case */
 	double batch_count, delay_s, queue_count, tokens_count;
 	int mixing; /* enum serve_mixing */
 	int dispatch, pipeline; /* enum serve_dispatch, serve_pipeline */
+	double rpc_graph_B;
 	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache, memory_free;
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
 	int weights, kv; /* enum serve_type */
