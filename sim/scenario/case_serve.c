@@ -283,6 +283,32 @@ static void read_draft(struct reader *c, struct service_entry *service)
 			   key, params->draft, service->network->name);
 }
 
+/* Returns the guest whose memory has the keys and values of all replicas. */
+static size_t find_store(struct reader *c, const struct serve_params *params, const char *prefix)
+{
+	const struct topology *topology = &c->scenario->topology;
+	const char *key = arena_printf(c->arena, "%s.cache_host", prefix);
+	if (!params->cache_host[0])
+		return SIZE_MAX;
+	if (!(params->host_cache_B > 0))
+		case_error(c, key,
+			   "%s: '%s' has no memory for keys and values (write %s.host_cache, for "
+			   "example 100 GB)",
+			   key, params->cache_host, prefix);
+	for (size_t i = 0; i < topology->guest_count; i++)
+		if (strcmp(topology->guests[i].name, params->cache_host) == 0)
+			return i;
+	for (size_t i = 0; i < topology->host_count; i++)
+		if (strcmp(topology->hosts[i].name, params->cache_host) == 0 &&
+		    topology->hosts[i].first_guest != SIZE_MAX)
+			return topology->hosts[i].first_guest;
+	const struct guest_entry *last = &topology->guests[topology->guest_count - 1];
+	case_error(c, key,
+		   "%s: no host or guest of topology '%s' is called '%s' (write for example '%s')",
+		   key, topology->name, params->cache_host, last->name);
+	return SIZE_MAX;
+}
+
 static void read_service(struct reader *c, struct service_entry *service,
 			 const struct job_entry *entry, const char *model)
 {
@@ -319,6 +345,7 @@ static void read_service(struct reader *c, struct service_entry *service,
 			   "or fixed)",
 			   prefix, model);
 	}
+	service->store = find_store(c, params, prefix);
 	service->stages = c->params->pipeline_count;
 	service->data = case_replica_gpus(c->params) / c->params->pipeline_count /
 			c->params->tensor_count;
@@ -412,7 +439,8 @@ static void read_library(struct reader *c, struct job_entry *jobs)
 {
 	size_t apart = SIZE_MAX;
 	for (size_t i = c->scenario->job_count; i-- > 0;)
-		if (jobs[i].role != ROLE_BOTH || jobs[i].rank_count > 1)
+		if (jobs[i].role != ROLE_BOTH || jobs[i].rank_count > 1 ||
+		    c->scenario->services[jobs[i].service].params->cache_host[0])
 			apart = i;
 	if (apart == SIZE_MAX)
 		return;

@@ -215,6 +215,7 @@ struct service_entry {
 	double data;   /* tensor groups of a stage, with requests of their own; at least 1 */
 	double spread; /* parts of a replica over which its requests are spread; at least 1 */
 	double stages; /* of its pipeline */
+	size_t store;  /* guest that has keys and values of all replicas; SIZE_MAX: none */
 	/* By GPU of the topology, for stages on different GPUs; NULL: they are equal. */
 	const struct efficiency_params **efficiencies;
 };

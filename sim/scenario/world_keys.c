@@ -83,6 +83,32 @@ void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_
 	}
 }
 
+struct offload { /* the part of a GPU */
+	struct connection *store; /* NULL: it stays on the GPU's host */
+	struct dma_copy copy;
+	struct message message;
+	struct passing *passing;
+	bool to_gpu;
+};
+
+static void copied(void *ctx, uint64_t arg)
+{
+	struct offload *offload = ctx;
+	if (offload->store && !offload->to_gpu)
+		connection_send(offload->store, 0, &offload->message);
+	else
+		part_arrived(offload->passing, 0);
+}
+
+static void fetched(void *ctx, uint64_t arg)
+{
+	struct offload *offload = ctx;
+	if (offload->to_gpu)
+		dma_start(&offload->copy);
+	else
+		part_arrived(offload->passing, 0);
+}
+
 void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn,
 			void *ctx)
 {
@@ -95,7 +121,11 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 		size_t rank = holder_at(&holders, i);
 		struct program_gpu place = system_place(&w->system, server->entry, rank);
 		size_t host = w->scenario->topology.gpus[server->entry->gpus[rank]].host;
-		const struct dma_copy copy = {
+		struct offload *offload = ARENA_NEW(w->workload.arena, struct offload);
+		*offload = (struct offload){.store = server->store ? server->store[rank] : NULL,
+					    .passing = passing,
+					    .to_gpu = to_gpu};
+		offload->copy = (struct dma_copy){
 			.engine = w->system.engine,
 			.fabric = w->system.fabric,
 			.arena = w->workload.arena,
@@ -104,11 +134,56 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 			.host = w->system.hosts[host],
 			.to_device = to_gpu,
 			.size_B = tokens * holders.part_B,
-			.done = part_arrived,
-			.ctx = passing,
+			.done = copied,
+			.ctx = offload,
 		};
-		dma_start(&copy);
+		offload->message = (struct message){.size_B = tokens * holders.part_B,
+						    .delivered = fetched,
+						    .ctx = offload,
+						    .label = "keys and values"};
+		/* all chunks are there before they are copied (LMCache, v1/cache_engine.py,
+		 * retrieve: batched_to_gpu) */
+		if (offload->store && to_gpu)
+			connection_send(offload->store, 1, &offload->message);
+		else
+			dma_start(&offload->copy);
 	}
+}
+
+/* Connects the hosts of the replica's GPUs with the store. Returns false if there is no route. */
+static bool connect_store(struct world *w, struct server *server)
+{
+	const struct job_entry *entry = server->entry;
+	size_t store = w->scenario->services[entry->service].store;
+	if (store == SIZE_MAX)
+		return true;
+	const struct guest_entry *guests = w->scenario->topology.guests;
+	struct arena *arena = w->workload.arena;
+	server->store = ARENA_ARRAY(arena, entry->rank_count, struct connection *);
+	for (size_t i = 0; i < entry->rank_count; i++) {
+		struct guest *ends[] = {w->system.guests[entry->servers[i]],
+					w->system.guests[store]};
+		const struct connection_spec spec = {
+			.engine = w->system.engine,
+			.fabric = w->system.fabric,
+			.arena = arena,
+			.name = arena_printf(arena, "%s to %s %zu", entry->name,
+					     guests[store].name, i),
+			.params = entry->transport_params,
+			.ends = {{ends[0], guest_core(ends[0]), NULL},
+				 {ends[1], guest_core(ends[1]), NULL}},
+			.seed = w->workload.seed,
+			.failed = job_failed,
+			.failed_ctx = &server->job,
+		};
+		if (guests[entry->servers[i]].host == guests[store].host)
+			continue;
+		server->store[i] = connection_new(entry->transport, &spec);
+		if (!server->store[i])
+			return false;
+		w->servers->opening_count++;
+	}
+	return true;
 }
 
 bool world_keys_connect(struct world *w, event_fn *begin)
@@ -129,8 +204,15 @@ bool world_keys_connect(struct world *w, event_fn *begin)
 			}
 		}
 	for (size_t i = 0; i < count; i++)
+		if (!connect_store(w, w->servers->all[i]))
+			return false;
+	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < count * w->servers->all[i]->entry->rank_count; k++)
 			if (w->servers->all[i]->to[k])
 				communicator_open(w->servers->all[i]->to[k], begin, w, 0);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; w->servers->all[i]->store && k < w->servers->all[i]->entry->rank_count; k++)
+			if (w->servers->all[i]->store[k])
+				connection_open(w->servers->all[i]->store[k], begin, w, 0);
 	return true;
 }

@@ -49,6 +49,9 @@ static void account(struct job *job)
 	for (size_t i = 0; i < count; i++)
 		if (server->to[i])
 			communicator_account(server->to[i]);
+	for (size_t i = 0; server->store && i < server->entry->rank_count; i++)
+		if (server->store[i])
+			connection_account(server->store[i], server->world->system.fabric);
 }
 
 static const struct job_kind server_kind = {
@@ -474,6 +477,7 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 					      .ctx = server->model,
 					      .block_count = blocks,
 					      .host_block_count = host_blocks(server, service),
+					      .shares_host = w->scenario->services[entry->service].store != SIZE_MAX,
 					      .window = serving_model_window(server->model),
 					      .stream = stream};
 	return &server->job;

@@ -166,6 +166,10 @@ static const struct param_row serve_rows[] = {
 		     "copied to it, and those of preempted requests; 0 means that both are "
 		     "processed again",
 		     "vLLM's kv_offloading_size is not set"),
+	PARAM_TEXT(struct serve_params, cache_host, "",
+		   "host or guest whose memory has serve.host_cache for all replicas together, "
+		   "which it exchanges over the network; empty means the host of each replica",
+		   "LMCache's remote_url and Mooncake's store are not set"),
 	PARAM_CHOICE(struct serve_params, router, router_names, "least-outstanding",
 		     "router: replica that gets the next request, in turn or the one with the "
 		     "fewest unfinished requests"),

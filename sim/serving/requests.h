@@ -47,6 +47,7 @@ struct serve_params { /* the group `serve` of a case */
 	double rpc_graph_B;
 	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache, memory_free;
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
+	const char *cache_host;
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
 	double token_time_ratio, prompt_time_ratio;
