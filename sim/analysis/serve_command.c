@@ -30,6 +30,12 @@ static const char *append_number(struct arena *arena, const char *line,
 		      arena_printf(arena, "%.15g", ceil(value / parts)));
 }
 
+/* Some engines have requests of their own only for single GPUs. */
+static const char *data_key(const struct cfg_node *group)
+{
+	return cfg_child(group, "data_of_one") ? "data_of_one" : "data";
+}
+
 static const char *command_of(struct arena *arena, const struct scenario *scenario,
 			      const struct serve_layout *layout, const struct cfg_node *group)
 {
@@ -43,11 +49,11 @@ static const char *command_of(struct arena *arena, const struct scenario *scenar
 	if ((tensor && strstr(tensor, "{part}") ? stage : sizes[LAYOUT_TENSOR]) > 1)
 		line = append_number(arena, line, group, "tensor", sizes[LAYOUT_TENSOR], 1 / data);
 	if (sizes[LAYOUT_PIPELINE] > 1)
-		line = append_number(arena, line, group, "pipeline", 
-				     sizes[LAYOUT_PIPELINE],
+		line = append_number(arena, line, group, "pipeline", sizes[LAYOUT_PIPELINE],
 				     sizes[LAYOUT_PIPELINE] / (sizes[LAYOUT_PIPELINE] - 1));
 	if (data > 1)
-		line = append_number(arena, line, group, "data", data, 1);
+		line = append_number(arena, line, group,
+				     sizes[LAYOUT_TENSOR] > 1 ? "data" : data_key(group), data, 1);
 	if (sizes[LAYOUT_EXPERT] > 1)
 		line = append_number(arena, line, group, "expert", sizes[LAYOUT_EXPERT], 1);
 	line = append_number(arena, line, group, "batch", sizes[LAYOUT_BATCH], data);
@@ -67,7 +73,8 @@ const char *serve_command(struct arena *arena, const struct scenario *scenario,
 {
 	const struct cfg_node *group = cfg_child(scenario->engine, "command");
 	double prefill = layout->sizes[LAYOUT_PREFILL], copies = layout->sizes[LAYOUT_COPIES];
-	if (!cfg_text(cfg_child(group, "run")))
+	bool groups = layout->sizes[LAYOUT_DATA] > 1 && layout->sizes[LAYOUT_TENSOR] > 1;
+	if (!cfg_text(cfg_child(group, "run")) || (groups && !cfg_child(group, "data")))
 		return NULL;
 	const char *line = command_of(arena, scenario, layout, group);
 	if (!(prefill > 0))

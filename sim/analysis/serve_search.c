@@ -4,9 +4,9 @@
 #include "sim/analysis/serve_command.h"
 #include "sim/analysis/solving.h"
 
-static const char *const layout_keys[LAYOUT_KEYS] = {
-	"case.tensor", "case.pipeline", "case.data",   "case.expert",
-	"case.copies", "case.prefill",  "serve.batch", "serve.tokens"};
+static const char *const layout_keys[LAYOUT_KEYS] = {"case.tensor", "case.pipeline", "case.data",
+						     "case.expert", "case.copies",   "case.prefill",
+						     "serve.batch", "serve.tokens"};
 
 /* Requests of a simulation, as a multiple of those that are in service at the same time, and the
  * share of them that only fills the servers. */
@@ -202,10 +202,10 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 		return powers(generates ? s->gpus / sizes[LAYOUT_TENSOR] : 1, values);
 	case LAYOUT_DATA:
 		values[0] = NAN;
-		return s->experts > 0 ? powers(s->gpus / sizes[LAYOUT_TENSOR] /
-						       sizes[LAYOUT_PIPELINE],
-					       values)
-				      : 1;
+		return s->experts > 0
+			       ? powers(s->gpus / sizes[LAYOUT_TENSOR] / sizes[LAYOUT_PIPELINE],
+					values)
+			       : 1;
 	case LAYOUT_EXPERT: /* all engines have whole experts on each GPU; one group may split them
 			     */
 		if (!(sizes[LAYOUT_DATA] > 1))
@@ -339,10 +339,10 @@ static const struct setting *settings_at(struct layout_search *s, const struct l
 		settings[LOAD_SETTINGS + key] =
 			!isnan(c->found.sizes[key])
 				? (struct setting){arena_printf(s->arena, "%s=%.15g",
-								      layout_keys[key],
-								      c->found.sizes[key]),
-							 origin}
-				      : settings[0];
+								layout_keys[key],
+								c->found.sizes[key]),
+						   origin}
+				: settings[0];
 	return settings;
 }
 

@@ -76,8 +76,9 @@ void case_read_engine(struct reader *c)
 	cfg_only(c->diag, file, CFG_KEYS("engine", "command", "serve", "stack", "library"));
 	cfg_only(c->diag, cfg_child(file, "engine"), CFG_KEYS("help", "version", "source"));
 	cfg_only(c->diag, cfg_child(file, "command"),
-		 CFG_KEYS("run", "tensor", "pipeline", "data", "expert", "batch", "tokens", "memory",
-			  "weights", "kv", "no_prefix_cache", "prefill", "decode"));
+		 CFG_KEYS("run", "tensor", "pipeline", "data", "data_of_one", "expert", "batch",
+			  "tokens", "memory", "weights", "kv", "no_prefix_cache", "prefill",
+			  "decode"));
 	case_defaults(c, cfg_child(file, "serve"), "serve", &serve_table);
 	case_defaults(c, cfg_child(file, "stack"), "stack", &stack_table);
 	case_defaults(c, cfg_child(file, "library"), "library", &library_table);
@@ -149,8 +150,7 @@ static bool gathers(struct reader *c, const struct service_entry *service,
 			   "%g parts of the experts (write case.expert=%g, or gather)",
 			   service->prefix, gpus, c->params->expert_count, gpus);
 	bool sends = dispatch == DISPATCH_ALL_TO_ALL ||
-		     (dispatch == DISPATCH_AUTO && library &&
-		      library->experts != EXPERTS_LIBRARY);
+		     (dispatch == DISPATCH_AUTO && library && library->experts != EXPERTS_LIBRARY);
 	return split || !sends;
 }
 
@@ -347,8 +347,8 @@ static void read_service(struct reader *c, struct service_entry *service,
 	}
 	service->store = find_store(c, params, prefix);
 	service->stages = c->params->pipeline_count;
-	service->data = case_replica_gpus(c->params) / c->params->pipeline_count /
-			c->params->tensor_count;
+	service->data =
+		case_replica_gpus(c->params) / c->params->pipeline_count / c->params->tensor_count;
 	service->spread = service->data * (params->pipeline == PIPELINE_RPC ? 1 : service->stages);
 	read_draft(c, service);
 }
@@ -401,8 +401,8 @@ static void gpus_fit(struct reader *c)
 		}
 }
 
-/* Reads the efficiencies of the GPUs of stages over RPC, which may be different ones. Other replicas
- * need equal GPUs, because they split layers, or let stages work at the same time. */
+/* Reads the efficiencies of the GPUs of stages over RPC, which may be different ones. Other
+ * replicas need equal GPUs, because they split layers, or let stages work at the same time. */
 static void kinds_fit(struct reader *c)
 {
 	const struct topology *topology = &c->scenario->topology;

@@ -65,8 +65,8 @@ struct job *world_dp(struct world *world, const struct job_entry *entry, struct 
 struct job *world_replica(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* The times of collectives among the GPUs of a replica (world_tensor.c). */
 struct tensor_group;
-/* The replica's GPUs are those of that many stages of a pipeline, each of which has tensor groups of
- * that size. Returns NULL if no route connects the GPUs; then *why says so. */
+/* The replica's GPUs are those of that many stages of a pipeline, each of which has tensor groups
+ * of that size. Returns NULL if no route connects the GPUs; then *why says so. */
 struct tensor_group *world_tensor_group(struct world *world, const struct job_entry *entry,
 					size_t stages, size_t tensor, const char **why);
 /* Returns the time of a collective of a tensor group, or of all GPUs of a stage. A group of one GPU
@@ -79,9 +79,10 @@ double world_passed_s(void *ctx, double size_B);
  * are none. If one cannot be reached, *why says so. */
 struct rpc_stage;
 struct rpc_stage *world_rpc(struct world *world, const struct job_entry *entry, const char **why);
-/* Sets spec->stages to the layers of all stages, as a multiple of those of the first one. Layers are
- * split in proportion to the memory of the GPUs, as by llama.cpp (src/llama-model.cpp, load_tensors:
- * free memory of each device). If the GPUs differ, spec->rpc_parts has a model for each kind. */
+/* Sets spec->stages to the layers of all stages, as a multiple of those of the first one. Layers
+ * are split in proportion to the memory of the GPUs, as by llama.cpp (src/llama-model.cpp,
+ * load_tensors: free memory of each device). If the GPUs differ, spec->rpc_parts has a model for
+ * each kind. */
 void world_rpc_split(struct world *world, const struct job_entry *entry,
 		     struct serving_model_spec *spec);
 /* Returns the time in which each stage gets inputs of in_B bytes and then returns out_B bytes. ctx

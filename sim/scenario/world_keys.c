@@ -83,7 +83,7 @@ void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_
 	}
 }
 
-struct offload { /* the part of a GPU */
+struct offload {                  /* the part of a GPU */
 	struct connection *store; /* NULL: it stays on the GPU's host */
 	struct dma_copy copy;
 	struct message message;
@@ -167,8 +167,8 @@ static bool connect_store(struct world *w, struct server *server)
 			.engine = w->system.engine,
 			.fabric = w->system.fabric,
 			.arena = arena,
-			.name = arena_printf(arena, "%s to %s %zu", entry->name,
-					     guests[store].name, i),
+			.name = arena_printf(arena, "%s to %s %zu", entry->name, guests[store].name,
+					     i),
 			.params = entry->transport_params,
 			.ends = {{ends[0], guest_core(ends[0]), NULL},
 				 {ends[1], guest_core(ends[1]), NULL}},
@@ -211,7 +211,8 @@ bool world_keys_connect(struct world *w, event_fn *begin)
 			if (w->servers->all[i]->to[k])
 				communicator_open(w->servers->all[i]->to[k], begin, w, 0);
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; w->servers->all[i]->store && k < w->servers->all[i]->entry->rank_count; k++)
+		for (size_t k = 0;
+		     w->servers->all[i]->store && k < w->servers->all[i]->entry->rank_count; k++)
 			if (w->servers->all[i]->store[k])
 				connection_open(w->servers->all[i]->store[k], begin, w, 0);
 	return true;

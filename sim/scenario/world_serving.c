@@ -204,8 +204,7 @@ static struct memo_key memo_key(const struct server *server, const struct servin
 	const struct service_entry *service = &scenario->services[server->entry->service];
 	return (struct memo_key){{(size_t)params->tensor_count, (size_t)params->pipeline_count,
 				  (size_t)params->expert_count, (size_t)params->data_count,
-				  server->entry->gpus[0],
-				  server->entry->runtime != NULL,
+				  server->entry->gpus[0], server->entry->runtime != NULL,
 				  serving_model_draft(model) == NULL,
 				  service->one_token ? 0 : (size_t)service->params->batch_count}};
 }
@@ -469,17 +468,17 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 	if (tenants_on(scenario, entry->gpus[0]) > 1 || entry->fraction_ratio < 1)
 		stream = gpu_stream_new(gpu_context_new(gpu, entry->name, entry->fraction_ratio),
 					"compute");
-	w->servers->replicas[index] =
-		(struct serving_replica_spec){.name = entry->name,
-					      .service = entry->service,
-					      .role = (enum serve_role)entry->role,
-					      .time = serving_model_time,
-					      .ctx = server->model,
-					      .block_count = blocks,
-					      .host_block_count = host_blocks(server, service),
-					      .shares_host = w->scenario->services[entry->service].store != SIZE_MAX,
-					      .window = serving_model_window(server->model),
-					      .stream = stream};
+	w->servers->replicas[index] = (struct serving_replica_spec){
+		.name = entry->name,
+		.service = entry->service,
+		.role = (enum serve_role)entry->role,
+		.time = serving_model_time,
+		.ctx = server->model,
+		.block_count = blocks,
+		.host_block_count = host_blocks(server, service),
+		.shares_host = w->scenario->services[entry->service].store != SIZE_MAX,
+		.window = serving_model_window(server->model),
+		.stream = stream};
 	return &server->job;
 }
 

@@ -35,7 +35,7 @@ void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_
  * it. With serve.cache_host, the part then travels to that host, or first from there. */
 void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn,
 			void *ctx);
-/* Connects each replica for prompts with each one that generates tokens of the same service, and the
- * host of each GPU with that of serve.cache_host. Calls
- * `begin` for each open connection. Returns false if there is no route. */
+/* Connects each replica for prompts with each one that generates tokens of the same service, and
+ * the host of each GPU with that of serve.cache_host. Calls `begin` for each open connection.
+ * Returns false if there is no route. */
 bool world_keys_connect(struct world *w, event_fn *begin);

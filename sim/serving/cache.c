@@ -198,9 +198,8 @@ uint32_t tokens_stored(const struct replica *r, const struct query *q)
 	if (q->cached > 0)
 		return q->stored > q->cached ? q->stored : 0;
 	uint32_t block = (uint32_t)r->service->spec->params->block_count;
-	uint32_t shared =
-		r->prefixes ? smaller(blocks_shared(r, q),
-				      r->prefixes[q->request->group].store->stored)
-			    : 0;
+	uint32_t shared = r->prefixes ? smaller(blocks_shared(r, q),
+						r->prefixes[q->request->group].store->stored)
+				      : 0;
 	return q->stored > shared * block ? q->stored : shared * block;
 }

@@ -59,7 +59,7 @@ struct service {
 	uint32_t *longest;                           /* by group: the most tokens that are shared */
 	bool continuous;
 	struct store *store; /* of all replicas; NULL: each has its own */
-	int64_t taken_ps; /* when the process that takes requests is free */
+	int64_t taken_ps;    /* when the process that takes requests is free */
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	struct rng accepted; /* draws how many drafted tokens are right */
 	uint64_t *gaps;

@@ -347,8 +347,8 @@ double model_exchange_s(const struct serving_model *model, const struct shard_ex
 					exchange->elements_count * rows * model->element_B);
 }
 
-/* Returns the number of prompts of an iteration if they are equal. Then n prompts have rows x (keys -
- * rows / 2) / n pairs. */
+/* Returns the number of prompts of an iteration if they are equal. Then n prompts have rows x (keys
+ * - rows / 2) / n pairs. */
 static double prompts_of(const struct iteration *it)
 {
 	double pairs = it->prompt_rows * (it->prompt_keys[0] - it->prompt_rows / 2);
@@ -369,8 +369,8 @@ static double sum_of_passes_s(const struct serving_model *model, double rows)
 		       : 0;
 }
 
-/* llama.cpp, ggml-rpc.cpp: a command has 9 B before its content, and a tensor is described by 296 B.
- * Inputs of a stage are the features in fp32, the position (4 B) and the two places in the cache
+/* llama.cpp, ggml-rpc.cpp: a command has 9 B before its content, and a tensor is described by 296
+ * B. Inputs of a stage are the features in fp32, the position (4 B) and the two places in the cache
  * (8 B each) of each row, and the mask in fp32, which has a number for each key that a row may see.
  * A micro-batch has at most 512 rows (common/common.h: n_ubatch). */
 enum { RPC_COMMAND_B = 9, RPC_TENSOR_B = 296, RPC_INPUTS = 5, RPC_ROW_B = 4 + 2 * 8 };

@@ -14,10 +14,10 @@
  * Logits are gathered (vLLM's logits processor). Kernels wait for these collectives.
  *
  * With attention data parallelism, the GPUs are groups with requests of their own, each of which
- * splits all layers except the experts. The experts are shared by all groups, whose GPUs have a part
- * of the experts or of each expert. An iteration is that of the group with most rows. Its rows are
- * gathered from all groups and the sums are scattered, or all-to-alls carry them to their experts
- * and back.
+ * splits all layers except the experts. The experts are shared by all groups, whose GPUs have a
+ * part of the experts or of each expert. An iteration is that of the group with most rows. Its rows
+ * are gathered from all groups and the sums are scattered, or all-to-alls carry them to their
+ * experts and back.
  *
  * With a pipeline, the requests are as many groups as there are stages, which each pass all stages
  * in turn, at the same time as the others. So an iteration of all requests takes the time of all
@@ -25,8 +25,8 @@
  * next part of a prompt before the last one is complete (v1/core/sched/scheduler.py), so prompts
  * are spread over the stages, too.
  *
- * With stages over RPC, all requests pass all stages one after the other, as in llama.cpp. The client
- * sends each stage its inputs and takes its outputs back.
+ * With stages over RPC, all requests pass all stages one after the other, as in llama.cpp. The
+ * client sends each stage its inputs and takes its outputs back.
  *
  * With speculative decoding, a DRAFT network first runs for each drafted token of each sequence.
  * The iteration then checks all of them: they are rows with logits of their own, and queries of

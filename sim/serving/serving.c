@@ -238,8 +238,7 @@ static struct store *store_of(struct service *service, const struct serving_repl
 	struct store *store = ARENA_NEW(arena, struct store);
 	store->free_blocks = spec->host_block_count;
 	if (service->group_count > 0)
-		store->prefixes =
-			ARENA_ARRAY(arena, service->group_count, struct stored_prefix);
+		store->prefixes = ARENA_ARRAY(arena, service->group_count, struct stored_prefix);
 	return spec->shares_host ? service->store = store : store;
 }
 

@@ -115,7 +115,7 @@ static void fails(struct sharder *s, const char *why)
 static void divides(struct sharder *s, size_t count, const char *things, const char *key, size_t by)
 {
 	bool given = s->params->tensor_key;
-	const char *path = !given                  ? arena_printf(s->arena, "plan.%s", key)
+	const char *path = !given                   ? arena_printf(s->arena, "plan.%s", key)
 			   : strcmp(key, "ep") == 0 ? "case.expert"
 						    : s->params->tensor_key;
 	if (count % by != 0)
@@ -342,9 +342,9 @@ static void tensor_exchanges(struct sharder *s, size_t index)
 				 (double)s->params->context_count);
 	else if (own == SPLIT_FEATURES && input != SPLIT_FEATURES)
 		enter_split(s, index);
-	else if (own == SPLIT_ROWS ? !is_summed_later(s, index)
-				   : layer->op == LAYER_COMBINE && input == SPLIT_ROWS &&
-					     groups_count(s) < 2)
+	else if (own == SPLIT_ROWS
+			 ? !is_summed_later(s, index)
+			 : layer->op == LAYER_COMBINE && input == SPLIT_ROWS && groups_count(s) < 2)
 		leave_split(s, index);
 }
 

@@ -20,8 +20,8 @@
  *
  * Model servers have further splits of experts. Their GPUs are data_count tensor groups, each with
  * requests of its own, and all of them share the experts. An expert is whole on one GPU, or split
- * over as many as expert_count leaves. If rows are GATHERED, each GPU has the rows of all groups and
- * computes those of its experts. The sums of all GPUs are added up, or scattered to the groups.
+ * over as many as expert_count leaves. If rows are GATHERED, each GPU has the rows of all groups
+ * and computes those of its experts. The sums of all GPUs are added up, or scattered to the groups.
  *
  * A shard is a network like any other: its ops, kernels and memory follow from its layers.
  */
