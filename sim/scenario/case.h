@@ -92,6 +92,8 @@ void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry)
 
 /* Returns true if the case serves requests. (case_serve.c) */
 bool case_serves(const struct reader *c);
+/* Returns true if layers of a service are on RPC servers. */
+bool case_serves_rpc(const struct reader *c);
 /* Returns the GPUs of a replica of a model server. */
 double case_replica_gpus(const struct case_params *params);
 /* Refuses replicas of several GPUs, or for prompts only, in a case that does not serve. */

@@ -27,6 +27,14 @@ bool case_serves(const struct reader *c)
 	return case_find_keys(c, "serve", &origin);
 }
 
+bool case_serves_rpc(const struct reader *c)
+{
+	bool rpc = false;
+	for (size_t i = 0; i < c->scenario->service_count; i++)
+		rpc |= c->scenario->services[i].params->pipeline == PIPELINE_RPC;
+	return rpc;
+}
+
 void case_refuse_layout(struct reader *c)
 {
 	if (c->params->prefill_count > 0 && !case_serves(c))
@@ -118,8 +126,8 @@ static void lengths_fit(struct reader *c, const struct service_entry *service, c
 			   prefix, tokens, service->network->name, limit);
 }
 
-/* Reports an error if the GPUs of a stage are no whole number of tensor groups, or of parts of the
- * experts. */
+/* Reports an error if the GPUs of a stage cannot be divided into tensor groups, or into parts of
+ * the experts. */
 static void groups_fit(struct reader *c, const struct service_entry *service)
 {
 	double tensor = c->params->tensor_count, expert = c->params->expert_count;

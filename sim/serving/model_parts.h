@@ -70,5 +70,8 @@ double model_memory_B(const struct serving_model *model); /* without that of the
 double model_pass_s(const struct serving_model *model, double bytes_B);
 /* Returns true if a forward pass up to the logits has this collective. */
 bool model_is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange);
+double model_prompts(const struct iteration *iteration); /* their number if they are equal */
+/* Returns the time of all collectives and messages of an iteration. */
+double model_exchanges_s(struct serving_model *model, const struct iteration *iteration);
 double model_exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
 			double rows);

@@ -88,8 +88,8 @@ static const struct param_row serve_rows[] = {
 		"how the rows of the groups of case.data reach experts: gather brings all rows "
 		"to all GPUs and scatters the sums, all-to-all sends each row to its experts; "
 		"auto means all-to-all with the exchanges of DeepEP, and otherwise gather",
-		"vLLM's all2all_backend is allgather_reducescatter, SGLang's moe_a2a_backend "
-		"is none, TensorRT-LLM gathers without MNNVL"),
+		"vLLM's all2all_backend is allgather_reducescatter; SGLang and TensorRT-LLM also "
+		"gather unless another backend is chosen"),
 	PARAM_CHOICE(struct serve_params, pipeline, pipeline_names, "groups",
 		     "how requests pass the stages of case.pipeline: in as many groups, each of "
 		     "which is at another stage, or all together, with activations that the client "

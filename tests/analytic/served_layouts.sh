@@ -57,8 +57,8 @@ rpc() {
 		--set case.pipeline=2 --serve rate=0.01,prompt=1,output=100,output_spread=0,requests=4 \
 		--set "link.*.bandwidth=$bandwidth" --draws 0 --format csv --quiet "$@")" tensor_exposed_s
 }
-# Features of 4,096 x 4 B travel to the server and back, with 7 commands of 305 B, 20 B of a row, and a mask of 4 B for
-# each of 50 earlier tokens on average. Halving the bandwidth costs the time of these bytes and of their headers,
+# Features of 4,096 x 4 B travel to the server and back. With them go 7 commands of 305 B, 20 B of a row, and a mask of
+# 4 B for each of 50 earlier tokens on average. Halving the bandwidth costs the time of these bytes and of their headers,
 # 78 B in each packet of 1,538 B.
 one=$(rpc '1 Gbit/s')
 half=$(rpc '0.5 Gbit/s')
