@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/serve_command.h"
 
-/* Appends an option of the group. In its text, {} is the value, and {part} the value divided by the
- * GPUs over which the requests of a replica are spread. */
+/* Appends an option of the group. In its text, {} is the value. {part} is another form of it: a
+ * limit for each of the groups over which requests are spread, or the GPUs of a stage. */
 static const char *append(struct arena *arena, const char *line, const struct cfg_node *group,
 			  const char *key, const char *value, const char *part)
 {
@@ -30,19 +30,34 @@ static const char *append_number(struct arena *arena, const char *line,
 		      arena_printf(arena, "%.15g", ceil(value / parts)));
 }
 
+/* Some engines have requests of their own only for single GPUs. */
+static const char *data_key(const struct cfg_node *group)
+{
+	return cfg_child(group, "data_of_one") ? "data_of_one" : "data";
+}
+
 static const char *command_of(struct arena *arena, const struct scenario *scenario,
 			      const struct serve_layout *layout, const struct cfg_node *group)
 {
 	static const char *const types[] = {NULL, NULL, "fp8", "int8", "fp4", "int4"};
-	static const char *const splits[] = {"tensor", "pipeline", "expert"};
 	const struct serve_params *params = scenario->services[0].params;
-	double expert = layout->sizes[LAYOUT_EXPERT];
+	const double *sizes = layout->sizes;
+	double data = isnan(sizes[LAYOUT_DATA]) ? 1 : sizes[LAYOUT_DATA];
+	double stage = data * sizes[LAYOUT_TENSOR];
 	const char *line = append(arena, "", group, "run", scenario->jobs[0].model, "");
-	for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++)
-		if (layout->sizes[i] > 1)
-			line = append_number(arena, line, group, splits[i], layout->sizes[i], 1);
-	line = append_number(arena, line, group, "batch", layout->sizes[LAYOUT_BATCH], expert);
-	line = append_number(arena, line, group, "tokens", layout->sizes[LAYOUT_TOKENS], expert);
+	const char *tensor = cfg_text(cfg_child(group, "tensor"));
+	if ((tensor && strstr(tensor, "{part}") ? stage : sizes[LAYOUT_TENSOR]) > 1)
+		line = append_number(arena, line, group, "tensor", sizes[LAYOUT_TENSOR], 1 / data);
+	if (sizes[LAYOUT_PIPELINE] > 1)
+		line = append_number(arena, line, group, "pipeline", sizes[LAYOUT_PIPELINE],
+				     sizes[LAYOUT_PIPELINE] / (sizes[LAYOUT_PIPELINE] - 1));
+	if (data > 1)
+		line = append_number(arena, line, group,
+				     sizes[LAYOUT_TENSOR] > 1 ? "data" : data_key(group), data, 1);
+	if (sizes[LAYOUT_EXPERT] > 1)
+		line = append_number(arena, line, group, "expert", sizes[LAYOUT_EXPERT], 1);
+	line = append_number(arena, line, group, "batch", sizes[LAYOUT_BATCH], data);
+	line = append_number(arena, line, group, "tokens", sizes[LAYOUT_TOKENS], data);
 	line = append_number(arena, line, group, "memory", params->memory_ratio, 1);
 	if (types[params->weights])
 		line = append(arena, line, group, "weights", types[params->weights], "");
@@ -58,7 +73,8 @@ const char *serve_command(struct arena *arena, const struct scenario *scenario,
 {
 	const struct cfg_node *group = cfg_child(scenario->engine, "command");
 	double prefill = layout->sizes[LAYOUT_PREFILL], copies = layout->sizes[LAYOUT_COPIES];
-	if (!cfg_text(cfg_child(group, "run")))
+	bool groups = layout->sizes[LAYOUT_DATA] > 1 && layout->sizes[LAYOUT_TENSOR] > 1;
+	if (!cfg_text(cfg_child(group, "run")) || (groups && !cfg_child(group, "data")))
 		return NULL;
 	const char *line = command_of(arena, scenario, layout, group);
 	if (!(prefill > 0))

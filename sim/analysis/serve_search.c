@@ -4,9 +4,9 @@
 #include "sim/analysis/serve_command.h"
 #include "sim/analysis/solving.h"
 
-static const char *const layout_keys[LAYOUT_KEYS] = {"case.tensor", "case.pipeline", "case.expert",
-						     "case.copies", "case.prefill",  "serve.batch",
-						     "serve.tokens"};
+static const char *const layout_keys[LAYOUT_KEYS] = {"case.tensor", "case.pipeline", "case.data",
+						     "case.expert", "case.copies",   "case.prefill",
+						     "serve.batch", "serve.tokens"};
 
 /* Requests of a simulation, as a multiple of those that are in service at the same time, and the
  * share of them that only fills the servers. */
@@ -120,19 +120,6 @@ static bool read_case(struct layout_search *s)
 
 /* ---- layouts ---- */
 
-/* Returns true if cases have this key. */
-static bool is_known(enum layout_key key)
-{
-	const struct param_table *table = key < LAYOUT_BATCH ? &case_table : &serve_table;
-	for (size_t i = 0; i < table->count; i++) {
-		char name[64];
-		param_key(&table->rows[i], name, sizeof name);
-		if (strcmp(name, strchr(layout_keys[key], '.') + 1) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Refuses too many values, and values that are not sizes. */
 static void check_axis(struct layout_search *s, enum layout_key key)
 {
@@ -162,8 +149,8 @@ static bool read_axes(struct layout_search *s)
 		else
 			diag_error(s->diag, (struct origin){axis->from, 0},
 				   "'%s' is not a key of a layout (write case.tensor, "
-				   "case.pipeline, case.expert, case.copies, case.prefill, "
-				   "serve.batch or serve.tokens)",
+				   "case.pipeline, case.data, case.expert, case.copies, "
+				   "case.prefill, serve.batch or serve.tokens)",
 				   axis->key);
 	}
 	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++) {
@@ -184,10 +171,14 @@ static size_t powers(double most, double *values)
 	return count;
 }
 
+static double stage_gpus(const double *sizes)
+{
+	return sizes[LAYOUT_TENSOR] * (isnan(sizes[LAYOUT_DATA]) ? 1 : sizes[LAYOUT_DATA]);
+}
+
 static double replica_gpus(const double *sizes)
 {
-	double pipeline = isnan(sizes[LAYOUT_PIPELINE]) ? 1 : sizes[LAYOUT_PIPELINE];
-	return sizes[LAYOUT_TENSOR] * pipeline * sizes[LAYOUT_EXPERT];
+	return stage_gpus(sizes) * sizes[LAYOUT_PIPELINE];
 }
 
 /* Returns the number of values for a key behind the sizes of the keys before it. */
@@ -208,21 +199,26 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 	case LAYOUT_TENSOR:
 		return powers(generates ? fmin(s->gpus, s->machine_gpus) : 1, values);
 	case LAYOUT_PIPELINE:
+		return powers(generates ? s->gpus / sizes[LAYOUT_TENSOR] : 1, values);
+	case LAYOUT_DATA:
 		values[0] = NAN;
-		return is_known(key)
-			       ? powers(generates ? s->gpus / sizes[LAYOUT_TENSOR] : 1, values)
+		return s->experts > 0
+			       ? powers(s->gpus / sizes[LAYOUT_TENSOR] / sizes[LAYOUT_PIPELINE],
+					values)
 			       : 1;
-	case LAYOUT_EXPERT:
-		return powers(generates && sizes[LAYOUT_TENSOR] < 2
-				      ? fmin(s->experts, s->gpus / replica_gpus(sizes))
-				      : 1,
-			      values);
+	case LAYOUT_EXPERT: /* all engines have whole experts on each GPU; one group may split them
+			     */
+		if (!(sizes[LAYOUT_DATA] > 1))
+			values[count++] = 1;
+		if (s->experts > 0 && stage_gpus(sizes) > 1)
+			values[count++] = stage_gpus(sizes);
+		return count;
 	case LAYOUT_COPIES:
 		values[0] = floor(s->gpus / replica_gpus(sizes));
 		return values[0] >= 1;
 	case LAYOUT_PREFILL:
 		values[count++] = 0;
-		for (double part = 0.25; generates && sizes[LAYOUT_EXPERT] < 2 && part < 1;
+		for (double part = 0.25; generates && !(sizes[LAYOUT_DATA] > 1) && part < 1;
 		     part += 0.25) {
 			double prefill = round(part * copies);
 			if (prefill > values[count - 1] && prefill < copies)
@@ -247,7 +243,7 @@ static void keep(struct layout_search *s, const double *sizes)
 				 .found.name = ""};
 	memcpy(new.found.sizes, sizes, sizeof new.found.sizes);
 	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++)
-		if (is_known(key))
+		if (!isnan(sizes[key]))
 			new.found.name = arena_printf(s->arena, "%s%s%s=%.15g", new.found.name,
 						      key ? " " : "", layout_keys[key], sizes[key]);
 	*VEC_PUSH(s->arena, &s->candidates) = new;
@@ -262,7 +258,8 @@ static void enumerate(struct layout_search *s, double *sizes, enum layout_key ke
 		return;
 	}
 	if (key == LAYOUT_BATCH) {
-		if (replica_gpus(sizes) * sizes[LAYOUT_COPIES] > s->gpus)
+		if (replica_gpus(sizes) * sizes[LAYOUT_COPIES] > s->gpus ||
+		    fmod(stage_gpus(sizes), sizes[LAYOUT_EXPERT]) > 0)
 			return;
 		s->layout_count++;
 	}
@@ -280,7 +277,7 @@ static bool find_candidates(struct layout_search *s)
 	if (s->candidates.count == 0)
 		return diag_error(s->diag, (struct origin){0},
 				  "farwire: `farwire plan`: no layout has at most %g GPUs (write "
-				  "more --gpus, or smaller values of case.tensor, case.expert and "
+				  "more --gpus, or smaller values of case.tensor, case.data and "
 				  "case.copies)",
 				  s->gpus);
 	if (s->candidates.count == CANDIDATES_MAX)
@@ -340,11 +337,12 @@ static const struct setting *settings_at(struct layout_search *s, const struct l
 		origin};
 	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++)
 		settings[LOAD_SETTINGS + key] =
-			is_known(key) ? (struct setting){arena_printf(s->arena, "%s=%.15g",
-								      layout_keys[key],
-								      c->found.sizes[key]),
-							 origin}
-				      : settings[0];
+			!isnan(c->found.sizes[key])
+				? (struct setting){arena_printf(s->arena, "%s=%.15g",
+								layout_keys[key],
+								c->found.sizes[key]),
+						   origin}
+				: settings[0];
 	return settings;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Searches the layouts by which model servers can use the GPUs of a case.
  *
- * A LAYOUT says how many GPUs a replica has and what they split (tensor, pipeline and expert
- * parallelism), how many replicas there are, and how many of them process prompts only. Each
- * layout is tried with several BATCH LIMITS: most requests and most tokens of an iteration. The
- * LOAD of a layout with limits is the highest one at which the share serve.slo_quantile of the
- * requests meets all objectives: requests per second, or clients of a closed loop. Requests must
- * also not pile up (OVERLOAD_LEAST), because generous objectives are met until a simulation ends.
+ * A LAYOUT says how many GPUs a replica has. It says what they split (tensor, pipeline, attention
+ * data and expert parallelism), how many replicas there are, and how many of them process prompts
+ * only. Each layout is tried with several BATCH LIMITS: most requests and most tokens of an
+ * iteration. The LOAD of a layout with limits is the highest one at which the share
+ * serve.slo_quantile of the requests meets all objectives: requests per second, or clients of a
+ * closed loop. Requests must also not pile up (OVERLOAD_LEAST), because generous objectives are met
+ * until a simulation ends.
  *
  * Each load is bracketed and then bisected, by one simulation at a time for each layout; all
  * layouts take turns, as points of sweeps. The first batch limits of a layout are searched whole.
@@ -31,6 +32,7 @@ struct serve_search_request {
 enum layout_key {
 	LAYOUT_TENSOR,
 	LAYOUT_PIPELINE,
+	LAYOUT_DATA,
 	LAYOUT_EXPERT,
 	LAYOUT_COPIES,
 	LAYOUT_PREFILL,
@@ -40,7 +42,7 @@ enum layout_key {
 };
 
 struct serve_layout {
-	double sizes[LAYOUT_KEYS]; /* NaN: cases have no such key */
+	double sizes[LAYOUT_KEYS]; /* NaN: the default, because the network has no experts */
 	double gpus_count;
 	double load; /* 0: the objectives are missed at each load, or it cannot be simulated */
 	double load_per_gpu; /* requests/s of a GPU at this load; the order of layouts */

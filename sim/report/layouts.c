@@ -65,6 +65,7 @@ const struct result_table *serve_search_table(struct arena *arena,
 	static const struct result_column sizes[LAYOUT_KEYS] = {
 		{"tensor", QUANTITY_COUNT, false, false, NULL},
 		{"pipeline", QUANTITY_COUNT, false, false, NULL},
+		{"data", QUANTITY_COUNT, false, false, NULL},
 		{"expert", QUANTITY_COUNT, false, false, NULL},
 		{"replicas", QUANTITY_COUNT, false, false, NULL},
 		{"prefill_replicas", QUANTITY_COUNT, false, false, "prefill"},

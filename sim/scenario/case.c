@@ -68,17 +68,18 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
 		    "number of copies of each client"),
 	PARAM_WHOLE(struct case_params, tensor_count, 1, 1024, "1",
-		    "number of GPUs of a replica of a model server, over which each of its layers "
-		    "is split (tensor parallelism)"),
-	PARAM_WHOLE(
-		struct case_params, expert_count, 1, 1024, "1",
-		"number of GPUs over which the experts and the requests of a replica of a model "
-		"server are spread (expert parallelism with data-parallel attention)"),
+		    "GPUs that split each layer of a replica but its experts (tensor parallelism)"),
+	PARAM_WHOLE(struct case_params, data_count, 0, 1024, "0",
+		    "groups of case.tensor GPUs that share a replica's experts and have their own "
+		    "requests (attention data parallelism); 0 means as many as case.expert needs"),
+	PARAM_WHOLE(struct case_params, expert_count, 1, 1024, "1",
+		    "parts of a replica's experts (expert parallelism); more GPUs split the "
+		    "experts of a part by their features"),
 	PARAM_WHOLE(struct case_params, pipeline_count, 1, 64, "1",
 		    "number of stages of a replica's layers (pipeline parallelism of a server)"),
-	PARAM_WHOLE(struct case_params, prefill_count, 0, 4095, "0",
-		    "number of replicas of a model server that process prompts only; the other "
-		    "case.copies generate the tokens; 0 means that all do both"),
+	PARAM_WHOLE(
+		struct case_params, prefill_count, 0, 4095, "0",
+		"replicas that process prompts only; the others generate tokens; 0: all do both"),
 	PARAM_TEXT(struct case_params, prices, "",
 		   "prices and power of machines: name of a file of models/prices/; empty: none"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
@@ -296,15 +297,14 @@ static void apply_profiles(struct reader *c, enum profile_pass pass)
 	apply_profile(c, pass); /* after the named profiles, which it overrides */
 }
 
-/* `auto` selects the first kind of the list. For jobs and for replicas on their own GPUs it prefers
- * a direct kind that has a network in the topology. */
+/* `auto` selects the first kind. For jobs and replicas it prefers a direct kind with a network. */
 static const struct transport_kind *find_transport(const struct reader *c)
 {
 	if (strcmp(c->params->transport, "auto") != 0)
 		return transport_kind_find(c->params->transport);
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
 	bool job = case_is_job(c) || (case_has_ranks(c) && !forwards);
-	bool apart = case_serves(c) && !forwards; /* keys and values between replicas */
+	bool apart = case_serves(c) && !forwards && !case_serves_rpc(c); /* keys and values */
 	for (size_t i = 0; (job || apart) && i < transport_kind_count(); i++) {
 		const struct transport_kind *kind = transport_kind_at(i);
 		if (kind->direct && topology_has_network(&c->scenario->topology, kind->traffic))

@@ -27,6 +27,9 @@ void case_transport(struct reader *c, const struct cfg_node *file);
  * (case_model.c). Errors are reported at origin. */
 void case_model(struct reader *c, struct job_entry *entry, struct origin origin, const char *name);
 
+/* Returns the parameters of the times of the network's kernels on the GPU. */
+const struct efficiency_params *case_efficiency(struct reader *reader, const struct gpu_entry *gpu,
+						const char *model);
 /* Returns the law of kernel times with the constants of the GPU's generation. */
 const struct efficiency_params *case_kernel_law(struct reader *c, const struct gpu_entry *gpu);
 
@@ -92,6 +95,8 @@ void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry)
 
 /* Returns true if the case serves requests. (case_serve.c) */
 bool case_serves(const struct reader *c);
+/* Returns true if layers of a service are on RPC servers. */
+bool case_serves_rpc(const struct reader *c);
 /* Returns the GPUs of a replica of a model server. */
 double case_replica_gpus(const struct case_params *params);
 /* Refuses replicas of several GPUs, or for prompts only, in a case that does not serve. */

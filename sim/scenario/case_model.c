@@ -63,8 +63,8 @@ static const struct kernel_params *read_kernels(struct reader *c, enum gpu_gener
 
 /* Returns the parameters of kernel times: two fitted efficiencies if there are any, and the
  * constants of the law. */
-static const struct efficiency_params *
-read_efficiency(struct reader *c, const struct gpu_entry *gpu, const char *model)
+const struct efficiency_params *case_efficiency(struct reader *c, const struct gpu_entry *gpu,
+						const char *model)
 {
 	struct efficiency_params *efficiency = ARENA_NEW(c->arena, struct efficiency_params);
 	const char *prefix = arena_printf(c->arena, "efficiency.%s.%s", gpu->like, model);
@@ -186,6 +186,6 @@ void case_model(struct reader *c, struct job_entry *entry, struct origin origin,
 	if (diag_count(c->diag) == 0)
 		check_fp8(c, entry->network);
 	if (!entry->efficiency)
-		entry->efficiency = read_efficiency(c, &gpus[entry->gpus[0]], entry->model);
+		entry->efficiency = case_efficiency(c, &gpus[entry->gpus[0]], entry->model);
 	entry->efficiency = scenario_at_slowest(c->arena, c->scenario, entry);
 }

@@ -9,13 +9,15 @@ static const double PHASES_MAX = 1e7;
 
 double case_replica_gpus(const struct case_params *params)
 {
-	return params->tensor_count * params->expert_count * params->pipeline_count;
+	double groups = params->tensor_count * fmax(1, params->data_count);
+	return fmax(groups, params->expert_count) * params->pipeline_count;
 }
 
 const char *case_replica_key(const struct case_params *params)
 {
 	return params->tensor_count > 1   ? "case.tensor"
 	       : params->expert_count > 1 ? "case.expert"
+	       : params->data_count > 1   ? "case.data"
 					  : "case.pipeline";
 }
 
@@ -23,6 +25,14 @@ bool case_serves(const struct reader *c)
 {
 	struct origin origin;
 	return case_find_keys(c, "serve", &origin);
+}
+
+bool case_serves_rpc(const struct reader *c)
+{
+	bool rpc = false;
+	for (size_t i = 0; i < c->scenario->service_count; i++)
+		rpc |= c->scenario->services[i].params->pipeline == PIPELINE_RPC;
+	return rpc;
 }
 
 void case_refuse_layout(struct reader *c)
@@ -33,8 +43,8 @@ void case_refuse_layout(struct reader *c)
 			   "case.prefill=0)");
 	if (case_replica_gpus(c->params) > 1 && !case_serves(c))
 		case_error(c, case_replica_key(c->params),
-			   "case.tensor, case.pipeline and case.expert split model servers (write "
-			   "a group serve, or plan.tp and plan.ep for training)");
+			   "case.tensor, case.pipeline, case.data and case.expert split model "
+			   "servers (write a group serve, or plan.tp and plan.ep for training)");
 }
 
 /* Replicas are spread over all GPUs by default. */
@@ -74,8 +84,9 @@ void case_read_engine(struct reader *c)
 	cfg_only(c->diag, file, CFG_KEYS("engine", "command", "serve", "stack", "library"));
 	cfg_only(c->diag, cfg_child(file, "engine"), CFG_KEYS("help", "version", "source"));
 	cfg_only(c->diag, cfg_child(file, "command"),
-		 CFG_KEYS("run", "tensor", "pipeline", "expert", "batch", "tokens", "memory",
-			  "weights", "kv", "no_prefix_cache", "prefill", "decode"));
+		 CFG_KEYS("run", "tensor", "pipeline", "data", "data_of_one", "expert", "batch",
+			  "tokens", "memory", "weights", "kv", "no_prefix_cache", "prefill",
+			  "decode"));
 	case_defaults(c, cfg_child(file, "serve"), "serve", &serve_table);
 	case_defaults(c, cfg_child(file, "stack"), "stack", &stack_table);
 	case_defaults(c, cfg_child(file, "library"), "library", &library_table);
@@ -115,29 +126,76 @@ static void lengths_fit(struct reader *c, const struct service_entry *service, c
 			   prefix, tokens, service->network->name, limit);
 }
 
-/* Splits the layers of the network over the GPUs of a replica. */
-static void split(struct reader *c, struct service_entry *service)
+/* Reports an error if the GPUs of a stage cannot be divided into tensor groups, or into parts of
+ * the experts. */
+static void groups_fit(struct reader *c, const struct service_entry *service)
 {
-	const struct shard_params params = {.tensor_count = (size_t)c->params->tensor_count,
-					    .context_count = 1,
-					    .expert_count = (size_t)c->params->expert_count,
-					    .imbalance_ratio = 1,
-					    .tensor_key = "case.tensor"};
+	double tensor = c->params->tensor_count, expert = c->params->expert_count;
+	double data = c->params->data_count, gpus = service->data * tensor;
+	if (service->data > floor(service->data) || (data > 0 && data != service->data))
+		case_error(c, "case.expert",
+			   "case.expert=%g parts of the experts need as many GPUs, which are not "
+			   "case.data=%g groups of case.tensor=%g (write case.data=0, or smaller "
+			   "case.expert)",
+			   expert, data, tensor);
+	else if (fmod(gpus, expert) > 0)
+		case_error(c, "case.expert",
+			   "the %g GPUs of a stage (case.tensor x case.data) are not divisible by "
+			   "case.expert=%g (write case.expert=1 or case.expert=%g)",
+			   gpus, expert, gpus);
+}
+
+/* Returns true if rows are gathered on all GPUs. DeepEP sends each one to its experts. */
+static bool gathers(struct reader *c, const struct service_entry *service,
+		    const struct library_params *library)
+{
+	double gpus = service->data * c->params->tensor_count;
+	bool split = c->params->expert_count < gpus;
+	int dispatch = service->params->dispatch;
+	if (dispatch == DISPATCH_ALL_TO_ALL && split && service->data > 1)
+		case_error(c, arena_printf(c->arena, "%s.dispatch", service->prefix),
+			   "%s.dispatch=all-to-all sends rows to whole experts, but %g GPUs have "
+			   "%g parts of the experts (write case.expert=%g, or gather)",
+			   service->prefix, gpus, c->params->expert_count, gpus);
+	bool sends = dispatch == DISPATCH_ALL_TO_ALL ||
+		     (dispatch == DISPATCH_AUTO && library && library->experts != EXPERTS_LIBRARY);
+	return split || !sends;
+}
+
+/* Splits the layers of the network over the GPUs of a replica. */
+static void split(struct reader *c, struct service_entry *service,
+		  const struct library_params *library)
+{
+	struct shard_params params = {.tensor_count = (size_t)c->params->tensor_count,
+				      .context_count = 1,
+				      .expert_count = (size_t)c->params->expert_count,
+				      .data_count = (size_t)service->data,
+				      .imbalance_ratio = 1,
+				      .tensor_key = "case.tensor"};
 	const char *why = "only networks that generate tokens are split (write case.tensor=1)";
-	service->stages = c->params->pipeline_count;
-	service->spread = c->params->expert_count * service->stages;
-	const char *key = params.tensor_count > 1 ? "case.tensor" : "case.expert";
+	const char *key = case_replica_key(c->params);
 	if (service->stages > 1 && !service->one_token)
 		case_error(c, "case.pipeline",
 			   "case.pipeline needs a network that generates tokens, which '%s' is not "
 			   "(write case.pipeline=1)",
 			   service->network->name);
-	if (params.tensor_count == 1 && params.expert_count == 1)
+	if (service->params->pipeline == PIPELINE_RPC && service->stages > 1 &&
+	    service->data * c->params->tensor_count > 1)
+		case_error(c, key,
+			   "%s: RPC servers have whole layers of all requests (write "
+			   "case.tensor=1, case.data=1 and case.expert=1, or %s.pipeline=groups)",
+			   key, service->prefix);
+	groups_fit(c, service);
+	if (diag_count(c->diag) > 0 || params.tensor_count * params.data_count == 1)
 		return;
-	if (params.expert_count > 1 && network_expert_top(service->network) == 0)
-		why = "it has no experts (write case.expert=1)";
-	else if (service->one_token)
+	params.gathers = service->data > 1 && gathers(c, service, library);
+	if (params.expert_count * params.data_count > 1 &&
+	    network_expert_top(service->network) == 0) {
+		key = params.expert_count > 1 ? "case.expert" : "case.data";
+		why = arena_printf(c->arena, "it has no experts (write %s=1)", key);
+	} else if (service->one_token) {
 		service->shard = shard_new(c->arena, service->one_token, &params, &why);
+	}
 	if (!service->shard)
 		case_error(c, key, "%s: model '%s': %s", key, service->network->name, why);
 }
@@ -233,6 +291,32 @@ static void read_draft(struct reader *c, struct service_entry *service)
 			   key, params->draft, service->network->name);
 }
 
+/* Returns the guest whose memory has the keys and values of all replicas. */
+static size_t find_store(struct reader *c, const struct serve_params *params, const char *prefix)
+{
+	const struct topology *topology = &c->scenario->topology;
+	const char *key = arena_printf(c->arena, "%s.cache_host", prefix);
+	if (!params->cache_host[0])
+		return SIZE_MAX;
+	if (!(params->host_cache_B > 0))
+		case_error(c, key,
+			   "%s: '%s' has no memory for keys and values (write %s.host_cache, for "
+			   "example 100 GB)",
+			   key, params->cache_host, prefix);
+	for (size_t i = 0; i < topology->guest_count; i++)
+		if (strcmp(topology->guests[i].name, params->cache_host) == 0)
+			return i;
+	for (size_t i = 0; i < topology->host_count; i++)
+		if (strcmp(topology->hosts[i].name, params->cache_host) == 0 &&
+		    topology->hosts[i].first_guest != SIZE_MAX)
+			return topology->hosts[i].first_guest;
+	const struct guest_entry *last = &topology->guests[topology->guest_count - 1];
+	case_error(c, key,
+		   "%s: no host or guest of topology '%s' is called '%s' (write for example '%s')",
+		   key, topology->name, params->cache_host, last->name);
+	return SIZE_MAX;
+}
+
 static void read_service(struct reader *c, struct service_entry *service,
 			 const struct job_entry *entry, const char *model)
 {
@@ -269,7 +353,11 @@ static void read_service(struct reader *c, struct service_entry *service,
 			   "or fixed)",
 			   prefix, model);
 	}
-	split(c, service);
+	service->store = find_store(c, params, prefix);
+	service->stages = c->params->pipeline_count;
+	service->data =
+		case_replica_gpus(c->params) / c->params->pipeline_count / c->params->tensor_count;
+	service->spread = service->data * (params->pipeline == PIPELINE_RPC ? 1 : service->stages);
 	read_draft(c, service);
 }
 
@@ -321,13 +409,46 @@ static void gpus_fit(struct reader *c)
 		}
 }
 
+/* Reads the efficiencies of the GPUs of stages over RPC, which may be different ones. Other
+ * replicas need equal GPUs, because they split layers, or let stages work at the same time. */
+static void kinds_fit(struct reader *c)
+{
+	const struct topology *topology = &c->scenario->topology;
+	for (size_t i = 0; i < c->scenario->job_count; i++) {
+		const struct job_entry *job = &c->scenario->jobs[i];
+		struct service_entry *of =
+			(struct service_entry *)&c->scenario->services[job->service];
+		const struct gpu_entry *first = &topology->gpus[job->gpus[0]];
+		for (size_t k = 1; k < job->rank_count && of->params; k++) {
+			const struct gpu_entry *gpu = &topology->gpus[job->gpus[k]];
+			if (strcmp(gpu->profile, first->profile) == 0)
+				continue;
+			if (of->params->pipeline != PIPELINE_RPC) {
+				diag_error(c->diag, job->origin,
+					   "client '%s': the GPUs of a replica must be equal, but "
+					   "'%s' is %s and '%s' is %s (write another case.gpu, or "
+					   "%s.pipeline=rpc for stages on different GPUs)",
+					   job->name, first->name, first->profile, gpu->name,
+					   gpu->profile, of->prefix);
+				return;
+			}
+			if (!of->efficiencies)
+				of->efficiencies = ARENA_ARRAY(c->arena, topology->gpu_count,
+							       const struct efficiency_params *);
+			of->efficiencies[job->gpus[k]] = case_efficiency(c, gpu, job->model);
+			of->efficiencies[job->gpus[0]] = job->efficiency;
+		}
+	}
+}
+
 /* Keys and values, and sums of split products, travel as messages of the library that
  * case.exchange names. */
 static void read_library(struct reader *c, struct job_entry *jobs)
 {
 	size_t apart = SIZE_MAX;
 	for (size_t i = c->scenario->job_count; i-- > 0;)
-		if (jobs[i].role != ROLE_BOTH || jobs[i].rank_count > 1)
+		if (jobs[i].role != ROLE_BOTH || jobs[i].rank_count > 1 ||
+		    c->scenario->services[jobs[i].service].params->cache_host[0])
 			apart = i;
 	if (apart == SIZE_MAX)
 		return;
@@ -381,5 +502,8 @@ void case_read_services(struct reader *c)
 	for (size_t i = 0; i < scenario->service_count && diag_count(c->diag) == 0; i++)
 		phases_fit(c, &services[i]);
 	gpus_fit(c);
+	kinds_fit(c);
 	read_library(c, jobs);
+	for (size_t i = 0; i < scenario->service_count && diag_count(c->diag) == 0; i++)
+		split(c, &services[i], jobs[0].library);
 }

@@ -41,7 +41,7 @@ struct case_params {
 	bool gpu_profiles;
 	const char *gpu_profiles_without, *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, memory_fraction_ratio, copies_count;
-	double tensor_count, expert_count, pipeline_count, prefill_count;
+	double tensor_count, data_count, expert_count, pipeline_count, prefill_count;
 	const char *prices;
 	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
 	double programs_count;
@@ -214,8 +214,12 @@ struct service_entry {
 	const struct network *draft, *draft_token; /* the same of serve.draft; NULL: it is empty */
 	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
 	const struct shard *shard;
+	double data;   /* tensor groups of a stage, with requests of their own; at least 1 */
 	double spread; /* parts of a replica over which its requests are spread; at least 1 */
 	double stages; /* of its pipeline */
+	size_t store;  /* guest that has keys and values of all replicas; SIZE_MAX: none */
+	/* By GPU of the topology, for stages on different GPUs; NULL: they are equal. */
+	const struct efficiency_params **efficiencies;
 };
 
 struct scenario;

@@ -65,16 +65,29 @@ struct job *world_dp(struct world *world, const struct job_entry *entry, struct 
 struct job *world_replica(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* The times of collectives among the GPUs of a replica (world_tensor.c). */
 struct tensor_group;
-/* The replica's GPUs are those of that many stages of a pipeline. Returns NULL if no route connects
- * the GPUs; then *why says so. */
+/* The replica's GPUs are those of that many stages of a pipeline, each of which has tensor groups
+ * of that size. Returns NULL if no route connects the GPUs; then *why says so. */
 struct tensor_group *world_tensor_group(struct world *world, const struct job_entry *entry,
-					size_t stages, const char **why);
-/* Returns the time of a collective. If it fails, so do all replicas. ctx is a struct tensor_group.
- */
-double world_tensor_s(void *ctx, enum collective collective, double size_B);
+					size_t stages, size_t tensor, const char **why);
+/* Returns the time of a collective of a tensor group, or of all GPUs of a stage. A group of one GPU
+ * has none. If it fails, so do all replicas. ctx is a struct tensor_group. */
+double world_tensor_s(void *ctx, enum shard_group group, enum collective collective, double size_B);
 /* Returns the time in which the outputs of all stages but the last one, of that size each, are sent
  * to the next stages, one after the other. The GPUs of a stage send a part each. */
 double world_passed_s(void *ctx, double size_B);
+/* The stages of a replica on other machines than its first GPU (world_rpc.c). Returns NULL if there
+ * are none. If one cannot be reached, *why says so. */
+struct rpc_stage;
+struct rpc_stage *world_rpc(struct world *world, const struct job_entry *entry, const char **why);
+/* Sets spec->stages to the layers of all stages, as a multiple of those of the first one. Layers
+ * are split in proportion to the memory of the GPUs, as by llama.cpp (src/llama-model.cpp,
+ * load_tensors: free memory of each device). If the GPUs differ, spec->rpc_parts has a model for
+ * each kind. */
+void world_rpc_split(struct world *world, const struct job_entry *entry,
+		     struct serving_model_spec *spec);
+/* Returns the time in which each stage gets inputs of in_B bytes and then returns out_B bytes. ctx
+ * is a struct rpc_stage. */
+double world_rpc_s(void *ctx, double in_B, double out_B);
 /* Ends all replicas with a failed verdict. */
 void world_servers_failed(struct world *world, const char *reason);
 /* Begins the requests of all replicas. */

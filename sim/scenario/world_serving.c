@@ -49,6 +49,9 @@ static void account(struct job *job)
 	for (size_t i = 0; i < count; i++)
 		if (server->to[i])
 			communicator_account(server->to[i]);
+	for (size_t i = 0; server->store && i < server->entry->rank_count; i++)
+		if (server->store[i])
+			connection_account(server->store[i], server->world->system.fabric);
 }
 
 static const struct job_kind server_kind = {
@@ -200,8 +203,8 @@ static struct memo_key memo_key(const struct server *server, const struct servin
 	const struct case_params *params = scenario->params;
 	const struct service_entry *service = &scenario->services[server->entry->service];
 	return (struct memo_key){{(size_t)params->tensor_count, (size_t)params->pipeline_count,
-				  (size_t)params->expert_count, server->entry->gpus[0],
-				  server->entry->runtime != NULL,
+				  (size_t)params->expert_count, (size_t)params->data_count,
+				  server->entry->gpus[0], server->entry->runtime != NULL,
 				  serving_model_draft(model) == NULL,
 				  service->one_token ? 0 : (size_t)service->params->batch_count}};
 }
@@ -317,10 +320,11 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	double ratio = service->params->memory_ratio;
 	bool of_rest = service->params->memory_free;
 	double own_B = gpu->params.memory_B * (of_rest ? 1 : ratio) * share;
-	double spread = w->scenario->services[entry->service].spread;
+	const struct service_entry *of = &w->scenario->services[entry->service];
 	double model_B = serving_model_memory_B(server->model);
 	double left_B = (own_B - model_B) * (of_rest ? ratio : 1);
 	double token_B = serving_model_token_B(server->model);
+	double stages = serving_model_stages(server->model);
 	size_t all;
 	longest(service, &all);
 	*block_count = 0;
@@ -329,8 +333,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	if (*block_count > 0 && service->params->cache_blocks_count > 0)
 		*block_count = (size_t)service->params->cache_blocks_count;
 	/* each stage has the keys and values of all tokens in its layers */
-	double tokens = (double)*block_count * service->params->block_count *
-			w->scenario->services[entry->service].stages;
+	double tokens = (double)*block_count * service->params->block_count * stages;
 	bool experts = network_expert_top(entry->network) > 0;
 	const char *reason = NULL;
 	const char *hint = !service->generates ? ""
@@ -347,7 +350,8 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 				      "out of GPU memory: a request of %zu tokens does not fit the "
 				      "KV cache of %.0f tokens on GPU '%s'",
 				      all, tokens, gpu->name);
-	*block_count *= (size_t)spread; /* each GPU has keys and values of its own requests */
+	/* each group has keys and values of its own requests, and each stage those of its layers */
+	*block_count = (size_t)((double)*block_count * of->data * stages);
 	if (reason)
 		world_servers_failed(w, reason);
 	return !reason;
@@ -358,7 +362,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 static size_t host_blocks(const struct server *server, const struct serving_service_spec *service)
 {
 	const struct service_entry *of = &server->world->scenario->services[server->entry->service];
-	double parts = (double)server->entry->rank_count / of->spread;
+	double parts = (double)server->entry->rank_count / (of->data * of->stages);
 	double block_B =
 		service->params->block_count * parts * serving_model_token_B(server->model);
 	bool keeps = service->generates && block_B > 0; /* recurrent layers keep no tokens */
@@ -420,6 +424,7 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.spread = spread,
 		.stages = of->stages,
 		.passed_s = world_passed_s,
+		.rpc_graph_B = params->rpc_graph_B,
 		.time_ratios = {params->token_time_ratio, params->prompt_time_ratio},
 		.shard = of->shard,
 		.collective_s = world_tensor_s,
@@ -427,8 +432,13 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 	const struct server *equal = equal_one(w, entry);
 	if (equal)
 		return equal->model;
-	if (of->shard || of->stages > 1)
-		spec.ctx = world_tensor_group(w, entry, (size_t)of->stages, &why);
+	if (params->pipeline == PIPELINE_RPC && of->stages > 1) {
+		spec.rpc_s = world_rpc_s;
+		world_rpc_split(w, entry, &spec);
+		spec.rpc_ctx = world_rpc(w, entry, &why);
+	} else if (of->shard || of->stages > 1)
+		spec.ctx = world_tensor_group(w, entry, (size_t)of->stages,
+					      (size_t)w->scenario->params->tensor_count, &why);
 	if (why)
 		world_servers_failed(w, why);
 	if (of->draft_token)
@@ -458,16 +468,17 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 	if (tenants_on(scenario, entry->gpus[0]) > 1 || entry->fraction_ratio < 1)
 		stream = gpu_stream_new(gpu_context_new(gpu, entry->name, entry->fraction_ratio),
 					"compute");
-	w->servers->replicas[index] =
-		(struct serving_replica_spec){.name = entry->name,
-					      .service = entry->service,
-					      .role = (enum serve_role)entry->role,
-					      .time = serving_model_time,
-					      .ctx = server->model,
-					      .block_count = blocks,
-					      .host_block_count = host_blocks(server, service),
-					      .window = serving_model_window(server->model),
-					      .stream = stream};
+	w->servers->replicas[index] = (struct serving_replica_spec){
+		.name = entry->name,
+		.service = entry->service,
+		.role = (enum serve_role)entry->role,
+		.time = serving_model_time,
+		.ctx = server->model,
+		.block_count = blocks,
+		.host_block_count = host_blocks(server, service),
+		.shares_host = w->scenario->services[entry->service].store != SIZE_MAX,
+		.window = serving_model_window(server->model),
+		.stream = stream};
 	return &server->job;
 }
 

@@ -15,6 +15,8 @@ struct server {         /* a replica */
 	size_t passed_count; /* requests whose keys and values it has sent */
 	/* By replica, then by GPU of this one: towards those that generate tokens. */
 	struct communicator **to;
+	/* By GPU: to the host of serve.cache_host; NULL: it is the GPU's own host. */
+	struct connection **store;
 };
 
 struct servers {
@@ -29,9 +31,11 @@ struct servers {
 /* Functions of struct serving_spec, of which a world is `of`. */
 /* Each GPU of a replica sends its part to its counterpart. */
 void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx);
-/* Each GPU of a replica that has a part of the tokens copies it over PCIe, from pinned memory. */
+/* Each GPU of a replica that has a part of the tokens copies it over PCIe, from pinned memory or to
+ * it. With serve.cache_host, the part then travels to that host, or first from there. */
 void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn,
 			void *ctx);
-/* Connects each replica for prompts with each one that generates tokens of the same service. Calls
- * `begin` for each open connection. Returns false if there is no route. */
+/* Connects each replica for prompts with each one that generates tokens of the same service, and
+ * the host of each GPU with that of serve.cache_host. Calls `begin` for each open connection.
+ * Returns false if there is no route. */
 bool world_keys_connect(struct world *w, event_fn *begin);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Collectives among the GPUs of a replica of a model server, and messages between the stages of its
- * pipeline. Each stage has as many GPUs that follow each other.
+ * pipeline. Each stage has as many GPUs that follow each other. With attention data parallelism it
+ * has several tensor groups, which have their collectives at the same time, each over GPUs that
+ * follow each other. Those of the first group are simulated, without the others.
  *
  * An iteration of a large network has a hundred of them, so they are not events of the run. Each
  * collective is simulated by itself, over the links of the replica's GPUs, when a size first needs
@@ -9,10 +11,11 @@
 
 enum { SIZES = 48 };
 
-struct tensor_group {
+struct tensor_group { /* the GPUs of a stage */
 	struct world *world;
 	struct job_entry entry;
 	double times_s[COLLECTIVE_COUNT][SIZES]; /* 0: not simulated yet */
+	struct tensor_group *tensor;             /* the first tensor group; it may be itself */
 	struct tensor_group *next;               /* a GPU of each stage and its successor */
 };
 
@@ -54,10 +57,11 @@ static struct tensor_group *group_new(struct world *w, const struct job_entry *e
 }
 
 struct tensor_group *world_tensor_group(struct world *w, const struct job_entry *entry,
-					size_t stages, const char **why)
+					size_t stages, size_t tensor, const char **why)
 {
 	size_t count = entry->rank_count / stages;
 	struct tensor_group *group = group_new(w, entry, 0, 1, count), **last = &group->next;
+	group->tensor = tensor < count ? group_new(w, entry, 0, 1, tensor) : group;
 	*why = count > 1 ? simulate(group, COLLECTIVE_ALL_REDUCE, 0) : NULL;
 	for (size_t i = 1; i < stages && !*why; i++, last = &(*last)->next) {
 		*last = group_new(w, entry, (i - 1) * count, count, 2);
@@ -75,9 +79,8 @@ static double time_s(struct tensor_group *group, enum collective collective, int
 	return *known;
 }
 
-double world_tensor_s(void *ctx, enum collective collective, double size_B)
+static double collective_s(struct tensor_group *group, enum collective collective, double size_B)
 {
-	struct tensor_group *group = ctx;
 	int power = (int)fmin(fmax(floor(log2(size_B)), 0), SIZES - 2);
 	double share = fmax(0, size_B / ldexp(1, power) - 1);
 	double from_s = time_s(group, collective, power);
@@ -85,16 +88,19 @@ double world_tensor_s(void *ctx, enum collective collective, double size_B)
 			 : from_s;
 }
 
+double world_tensor_s(void *ctx, enum shard_group group, enum collective collective, double size_B)
+{
+	struct tensor_group *stage = ctx;
+	struct tensor_group *of = group == SHARD_TENSOR ? stage->tensor : stage;
+	return of->entry.rank_count > 1 ? collective_s(of, collective, size_B) : 0;
+}
+
 double world_passed_s(void *ctx, double size_B)
 {
-	struct tensor_group *group = ctx;
-	/* with experts, each GPU has rows of its own and sends them all */
-	bool own = group->world->scenario->params->expert_count > 1;
-	double count = own ? 1 : (double)group->entry.rank_count, sum_s = 0;
-	for (struct tensor_group *pair = group->next; pair; pair = pair->next) {
-		sum_s += world_tensor_s(pair, COLLECTIVE_BROADCAST, size_B / count);
-		if (count > 1)
-			sum_s += world_tensor_s(group, COLLECTIVE_ALL_GATHER, size_B);
-	}
+	struct tensor_group *stage = ctx;
+	double count = (double)stage->tensor->entry.rank_count, sum_s = 0;
+	for (struct tensor_group *pair = stage->next; pair; pair = pair->next)
+		sum_s += collective_s(pair, COLLECTIVE_BROADCAST, size_B / count) +
+			 world_tensor_s(ctx, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, size_B);
 	return sum_s;
 }

@@ -4,27 +4,27 @@
  * A copy of the keys and values of shared prefixes and of preempted requests is kept in HOST
  * MEMORY, if it has room. A request then waits for them to be loaded instead of processing its
  * tokens. Its blocks are taken before, and it counts as running, so that it cannot block others for
- * ever.
+ * ever. The host memory is that of the replica, or a STORE that all replicas of a service share, as
+ * with LMCache or Mooncake. Prefixes are copied as soon as they are complete (LMCache,
+ * v1/cache_engine.py, store).
  */
 #include "sim/serving/internal.h"
 
-/* Frees the blocks of the prefix that was unused for the longest time, on the GPU or in host
- * memory. Returns false if all are in use. */
-static bool prefix_evict(struct replica *r, bool host)
+/* Frees the blocks of the prefix that was unused for the longest time. Returns false if all are in
+ * use. */
+static bool prefix_evict(struct replica *r)
 {
 	struct shared_prefix *oldest = NULL;
 	for (size_t i = 0; r->prefixes && i < r->service->group_count; i++) {
 		struct shared_prefix *prefix = &r->prefixes[i];
-		bool evictable = host ? prefix->stored > 0 && prefix->storing == 0
-				      : prefix->blocks > 0 && prefix->users_count == 0;
-		if (evictable && (!oldest || prefix->used_ps < oldest->used_ps))
+		if (prefix->blocks > 0 && prefix->users_count == 0 &&
+		    (!oldest || prefix->used_ps < oldest->used_ps))
 			oldest = prefix;
 	}
 	if (!oldest)
 		return false;
-	uint32_t *blocks = host ? &oldest->stored : &oldest->blocks;
-	*(host ? &r->host_free_blocks : &r->free_blocks) += *blocks;
-	*blocks = 0;
+	r->free_blocks += oldest->blocks;
+	oldest->blocks = 0;
 	return true;
 }
 
@@ -36,36 +36,54 @@ void replica_offload(struct replica *r, double tokens, bool to_gpu, event_fn *fn
 	spec->offload(spec->of, (size_t)(r - r->serving->replicas), tokens, to_gpu, fn, ctx);
 }
 
-/* Takes blocks in host memory. Returns false if they are not free. */
-static bool host_take(struct replica *r, size_t blocks)
+/* The same in host memory, where users do not keep blocks. */
+static bool store_evict(const struct replica *r)
 {
-	while (blocks > r->host_free_blocks && prefix_evict(r, true))
-		;
-	if (blocks > r->host_free_blocks)
+	struct stored_prefix *oldest = NULL;
+	for (size_t i = 0; r->store->prefixes && i < r->service->group_count; i++) {
+		struct stored_prefix *prefix = &r->store->prefixes[i];
+		if (prefix->stored > 0 && prefix->storing == 0 &&
+		    (!oldest || prefix->used_ps < oldest->used_ps))
+			oldest = prefix;
+	}
+	if (!oldest)
 		return false;
-	r->host_free_blocks -= blocks;
+	r->store->free_blocks += oldest->stored;
+	oldest->stored = 0;
+	return true;
+}
+
+/* Takes blocks in host memory. Returns false if they are not free. */
+static bool store_take(const struct replica *r, size_t blocks)
+{
+	while (blocks > r->store->free_blocks && store_evict(r))
+		;
+	if (blocks > r->store->free_blocks)
+		return false;
+	r->store->free_blocks -= blocks;
 	return true;
 }
 
 static void prefix_stored(void *ctx, uint64_t arg)
 {
-	struct shared_prefix *prefix = ctx;
+	struct stored_prefix *prefix = ctx;
 	prefix->stored += prefix->storing;
 	prefix->storing = 0;
 }
 
 /* Begins to copy what host memory lacks of a prefix, if it has room. */
-static void prefix_store(struct replica *r, struct shared_prefix *prefix)
+static void prefix_store(struct replica *r, const struct shared_prefix *prefix)
 {
-	uint32_t more = prefix->blocks > prefix->stored ? prefix->blocks - prefix->stored : 0;
-	if (more == 0 || prefix->storing > 0 || r->spec->host_block_count == 0)
+	struct stored_prefix *copy = prefix->store;
+	uint32_t more = prefix->blocks > copy->stored ? prefix->blocks - copy->stored : 0;
+	if (more == 0 || copy->storing > 0 || r->spec->host_block_count == 0)
 		return;
-	prefix->storing = more; /* so that it is not evicted */
-	if (host_take(r, more))
+	copy->storing = more; /* so that it is not evicted */
+	if (store_take(r, more))
 		replica_offload(r, more * r->service->spec->params->block_count, false,
-				prefix_stored, prefix);
+				prefix_stored, copy);
 	else
-		prefix->storing = 0;
+		copy->storing = 0;
 }
 
 size_t blocks_of(const struct replica *r, uint32_t tokens)
@@ -83,7 +101,7 @@ static void query_stored(void *ctx, uint64_t arg)
 void query_store(struct replica *r, struct query *q)
 {
 	if (r->spec->host_block_count == 0 || q->cached == 0 ||
-	    !host_take(r, blocks_of(r, q->cached)))
+	    !store_take(r, blocks_of(r, q->cached)))
 		return;
 	q->stored = q->cached;
 	q->storing = true;
@@ -139,7 +157,7 @@ void prefix_leave(struct replica *r, struct query *q)
 	if (!q->prefix)
 		return;
 	q->prefix->users_count--;
-	q->prefix->used_ps = serving_now_ps(r->serving);
+	q->prefix->used_ps = q->prefix->store->used_ps = serving_now_ps(r->serving);
 	q->prefix = NULL;
 	q->prefix_blocks = 0;
 }
@@ -152,7 +170,7 @@ bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 	uint32_t all = (tokens + block - 1) / block - q->prefix_blocks;
 	if (all <= q->blocks)
 		return true;
-	while (all - q->blocks > r->free_blocks && prefix_evict(r, false))
+	while (all - q->blocks > r->free_blocks && prefix_evict(r))
 		;
 	if (all - q->blocks > r->free_blocks) {
 		r->cause = all - q->blocks > r->free_blocks + r->leaving_blocks
@@ -180,8 +198,8 @@ uint32_t tokens_stored(const struct replica *r, const struct query *q)
 	if (q->cached > 0)
 		return q->stored > q->cached ? q->stored : 0;
 	uint32_t block = (uint32_t)r->service->spec->params->block_count;
-	uint32_t shared =
-		r->prefixes ? smaller(blocks_shared(r, q), r->prefixes[q->request->group].stored)
-			    : 0;
+	uint32_t shared = r->prefixes ? smaller(blocks_shared(r, q),
+						r->prefixes[q->request->group].store->stored)
+				      : 0;
 	return q->stored > shared * block ? q->stored : shared * block;
 }

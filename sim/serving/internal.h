@@ -8,7 +8,15 @@
 struct shared_prefix { /* tokens with which prompts of a group begin, in the cache of a replica */
 	uint32_t blocks, users_count; /* 0 blocks: they are not in the cache */
 	int64_t used_ps;              /* when the last user left */
-	uint32_t stored, storing;     /* blocks in host memory, and on their way to it */
+	struct stored_prefix *store;  /* its copy in host memory */
+};
+struct stored_prefix {
+	uint32_t stored, storing; /* blocks in host memory, and on their way to it */
+	int64_t used_ps;          /* when a user left last */
+};
+struct store { /* host memory for keys and values, of a replica or of a whole service */
+	size_t free_blocks;
+	struct stored_prefix *prefixes; /* by group; NULL: nothing is shared */
 };
 
 struct query { /* a request in the system */
@@ -50,7 +58,8 @@ struct service {
 	size_t group_count;                          /* of requests that share tokens */
 	uint32_t *longest;                           /* by group: the most tokens that are shared */
 	bool continuous;
-	int64_t taken_ps; /* when the process that takes requests is free */
+	struct store *store; /* of all replicas; NULL: each has its own */
+	int64_t taken_ps;    /* when the process that takes requests is free */
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	struct rng accepted; /* draws how many drafted tokens are right */
 	uint64_t *gaps;
@@ -67,7 +76,7 @@ struct replica {
 	struct query *head, *tail; /* queue */
 	size_t waiting_count, outstanding_count;
 	size_t free_blocks;
-	size_t host_free_blocks;        /* for keys and values in host memory */
+	struct store *store;            /* for keys and values in host memory */
 	size_t loading_count;           /* requests whose keys and values come from there */
 	size_t leaving_blocks;          /* blocks whose keys and values are being sent */
 	struct shared_prefix *prefixes; /* by group; NULL: nothing is shared */

@@ -347,52 +347,6 @@ static double head_s(struct serving_model *model, double sequences)
 	return *known;
 }
 
-bool model_is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange)
-{
-	return exchange->pass == PASS_FORWARD && exchange->layer <= model->head_layer;
-}
-
-double model_exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
-			double rows)
-{
-	return model->spec.collective_s(model->spec.ctx, exchange->collective,
-					exchange->elements_count * rows * model->element_B);
-}
-
-/* vLLM sends hidden features and the residual, a part from each GPU of the tensor group, which the
- * next stage gathers (distributed/parallel_state.py, send_tensor_dict). */
-enum { PASSED_TENSORS = 2 };
-
-static double sum_of_passes_s(const struct serving_model *model, double rows)
-{
-	const struct serving_model_spec *spec = &model->spec;
-	double hidden = (double)spec->network->layers[1].channels;
-	return spec->stages > 1 ? spec->passed_s(spec->ctx,
-						 PASSED_TENSORS * rows * hidden * model->element_B)
-				: 0;
-}
-
-static double sum_of_exchanges_s(struct serving_model *model, double rows, double sequences)
-{
-	const struct shard *shard = model->spec.shard;
-	double *sums = &model->known_s[TIME_SUMS][(size_t)rows];
-	double *gather = &model->known_s[TIME_GATHER][(size_t)sequences];
-	if (*sums < 0) {
-		*sums = sum_of_passes_s(model, rows);
-		for (size_t i = 0; shard && i < shard->exchange_count; i++)
-			if (model_is_exchanged(model, &shard->exchanges[i]))
-				*sums += model_exchange_s(model, &shard->exchanges[i], rows);
-	}
-	if (*gather < 0)
-		*gather = shard && sequences > 0 && model->spec.spread <= model->spec.stages
-				  ? model->spec.collective_s(
-					    model->spec.ctx, COLLECTIVE_ALL_GATHER,
-					    sequences * (double)model->spec.network->vocabulary *
-						    model->element_B)
-				  : 0;
-	return *sums + *gather;
-}
-
 /* Returns the time of the adapters of an iteration. Each of its requests uses one at random, so
  * n requests use A (1 - (1 - 1 / A)^n) different ones of A. */
 static double adapters_s(const struct serving_model *model, double rows, double requests)
@@ -415,11 +369,7 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 		return sum_s;
 	if (it->sequences > 0)
 		sum_s += head_s(model, it->sequences);
-	/* n equal prompts have rows x (keys - rows / 2) / n pairs */
-	double prompts = it->prompt_rows > 0
-				 ? it->prompt_rows * (it->prompt_keys[0] - it->prompt_rows / 2) /
-					   it->prompt_pairs[0]
-				 : 0;
+	double prompts = model_prompts(it);
 	double queries = 1 + (it->drafted > 0 ? it->drafted / it->decode_rows : 0);
 	const double pairs[] = {queries * it->decode_keys[0], queries * it->decode_keys[1]};
 	for (size_t i = 0; i < model->attention_count; i++) {
@@ -462,10 +412,11 @@ static double *unknown_times(struct arena *arena, size_t count)
 static void learn_tokens(struct serving_model *model)
 {
 	const struct network *network = model->spec.one_token;
-	size_t experts = 0, top = 1;
+	double all_rows = 1; /* rows that use all experts of the GPU */
 	model->head_layer = last_product(network);
 	for (size_t i = 0; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
+		model->blocks += i > 0 && layer->block > 0 && layer->block != layer[-1].block;
 		if (layer->op == LAYER_ATTENTION)
 			add_attention(model, layer);
 		if (layer->op == LAYER_RECURRENT)
@@ -475,12 +426,9 @@ static void learn_tokens(struct serving_model *model)
 			model->adapted_in += layer->tensors[0] / (double)layer->channels;
 			model->adapted_out += (double)layer->channels;
 		}
-		if (layer->op == LAYER_ROUTE || layer->experts > experts) {
-			experts = layer->experts > experts ? layer->experts : experts;
-			top = layer->expert_top > top ? layer->expert_top : top;
-		}
+		if (layer->op == LAYER_LINEAR && layer->experts > 0)
+			all_rows = fmax(all_rows, (double)layer->experts / tokens_of(layer));
 	}
-	double all_rows = fmax(1, (double)experts / (double)top); /* rows that use all experts */
 	model->few_rows = floor(all_rows);
 	model->fused_rows = fused_rows(model);
 	fill_family(model, &model->body[0], 1, false);
@@ -588,8 +536,11 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
 	bool prompts = iteration->prompt_rows > 0;
 	const struct overhead *table = model->tables[prompts];
-	double kernel_s = sum_of_kernels_s(model, iteration);
-	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);
+	double kernel_s = model->spec.rpc_part_count > 0 ? 0 : sum_of_kernels_s(model, iteration);
+	for (size_t i = 0; i < model->spec.rpc_part_count; i++)
+		kernel_s += model->spec.rpc_parts[i].ratio *
+			    sum_of_kernels_s(model->spec.rpc_parts[i].model, iteration);
+	double sums_s = model_exchanges_s(model, iteration);
 	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
 	double ratio = model->spec.time_ratios[prompts];
 	struct iteration_time time = {ratio * kernel_s, ratio * sums_s,

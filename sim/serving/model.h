@@ -13,15 +13,20 @@
  * EXCHANGE sums: of all rows behind the embedding and behind each product that is split by rows.
  * Logits are gathered (vLLM's logits processor). Kernels wait for these collectives.
  *
- * With expert parallelism, each GPU has a part of the requests, all layers except the experts, and
- * a part of the experts. An iteration is that of the GPU with most rows. All-to-alls carry the rows
- * to their experts and back.
+ * With attention data parallelism, the GPUs are groups with requests of their own, each of which
+ * splits all layers except the experts. The experts are shared by all groups, whose GPUs have a
+ * part of the experts or of each expert. An iteration is that of the group with most rows. Its rows
+ * are gathered from all groups and the sums are scattered, or all-to-alls carry them to their
+ * experts and back.
  *
  * With a pipeline, the requests are as many groups as there are stages, which each pass all stages
  * in turn, at the same time as the others. So an iteration of all requests takes the time of all
  * layers for the rows of one group, and that of the messages between the stages. vLLM schedules the
  * next part of a prompt before the last one is complete (v1/core/sched/scheduler.py), so prompts
  * are spread over the stages, too.
+ *
+ * With stages over RPC, all requests pass all stages one after the other, as in llama.cpp. The
+ * client sends each stage its inputs and takes its outputs back.
  *
  * With speculative decoding, a DRAFT network first runs for each drafted token of each sequence.
  * The iteration then checks all of them: they are rows with logits of their own, and queries of
@@ -58,6 +63,10 @@ struct iteration_time {
 };
 
 struct serving_model;
+struct serving_part { /* GPUs of one kind, with this share of the layers */
+	struct serving_model *model;
+	double ratio;
+};
 struct serving_model_spec {
 	const struct network *network;
 	const struct network *one_token; /* the same with sequences of one token; NULL: it
@@ -68,22 +77,31 @@ struct serving_model_spec {
 	enum serve_type weights, kv;    /* number types of weights, and of keys and values */
 	size_t rows_max, sequences_max; /* of an iteration, on one GPU */
 	double time_ratios[2];          /* factors of times; [1] is for iterations with prompts */
-	/* GPUs over which requests are spread, and whose experts exchange rows, times the stages;
-	 * 0: one */
+	/* Groups of GPUs over which requests are spread, times the stages; 0: one */
 	double spread;
 	/* Stages of a pipeline, each with a part of the layers. Each one works on another part of
 	 * the requests. passed_s returns the time in which the outputs of all stages but the last
 	 * one are sent to the next ones. 0: one */
 	double stages;
 	double (*passed_s)(void *ctx, double size_B);
+	/* Or all requests pass the stages together. rpc_s returns the time in which each stage gets
+	 * its inputs from the client, and returns its outputs. The layers of a stage take the time
+	 * of its GPU, whose model is in rpc_parts with the share of the layers. NULL: the requests
+	 * pass them in groups */
+	double (*rpc_s)(void *ctx, double in_B, double out_B);
+	void *rpc_ctx;
+	double rpc_graph_B; /* description of a layer's graph, which each iteration sends */
+	const struct serving_part *rpc_parts;
+	size_t rpc_part_count;
 	/* Drafts draft_count tokens for each sequence; NULL: drafting takes no time. */
 	struct serving_model *draft;
 	double draft_count;
 	double adapters, lora; /* low-rank adapters of linear layers in blocks, and their rank */
 	/* The replica has several GPUs, and one_token is the part of one GPU; NULL: one GPU.
-	 * collective_s returns the time of a collective among them. */
+	 * collective_s returns the time of a collective of a group of them. */
 	const struct shard *shard;
-	double (*collective_s)(void *ctx, enum collective collective, double size_B);
+	double (*collective_s)(void *ctx, enum shard_group group, enum collective collective,
+			       double size_B);
 	void *ctx;
 };
 /* Returns true if the network generates tokens: causal attention, and logits at its end. */
@@ -95,6 +113,7 @@ struct serving_model *serving_model_draft(const struct serving_model *model);
 /* Returns the bytes of weights and activations, without the KV cache. */
 double serving_model_memory_B(const struct serving_model *model);
 double serving_model_token_B(const struct serving_model *model); /* KV cache of one token */
+double serving_model_stages(const struct serving_model *model);  /* of its spec, at least 1 */
 size_t serving_model_window(const struct serving_model *model);  /* tokens; 0: no window */
 
 /* Returns the calls of an iteration of that many rows, whose kernels take scale times as long. Sets
@@ -118,7 +137,7 @@ void serving_model_overhead_set(struct serving_model *model, const struct overhe
  * the same key must have the same network, GPUs and settings, except for the load and the limits of
  * batches. */
 struct serving_memo;
-enum { MEMO_KEYS = 7 };
+enum { MEMO_KEYS = 8 };
 struct memo_key {
 	size_t of[MEMO_KEYS];
 };

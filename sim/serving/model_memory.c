@@ -6,10 +6,9 @@
  */
 static double stage_count(const struct serving_model *model, const struct network *network)
 {
-	double blocks = 0, parameters = 0, embedding = 0, stages = model->spec.stages;
+	double parameters = 0, embedding = 0, stages = model->spec.stages, blocks = model->blocks;
 	for (size_t i = 1; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
-		blocks += layer->block > 0 && layer->block != layer[-1].block;
 		for (size_t k = 0; k < layer->tensor_count; k++)
 			*(layer->block > 0               ? &parameters
 			  : layer->op == LAYER_EMBEDDING ? &embedding
@@ -63,6 +62,11 @@ double serving_model_token_B(const struct serving_model *model)
 {
 	const struct serving_model *draft = model->spec.draft;
 	return model->token_B + (draft ? draft->token_B : 0);
+}
+
+double serving_model_stages(const struct serving_model *model)
+{
+	return model->spec.stages;
 }
 
 size_t serving_model_window(const struct serving_model *model)

@@ -40,6 +40,7 @@ struct serving_model {
 	double element_B, token_B, memory_B;
 	double weight_B, kv_B; /* bytes of a weight in blocks, and of a key or value */
 	size_t head_layer;     /* the product that computes logits; layers behind it are left out */
+	double blocks;
 	size_t window;
 	struct attention attentions[ATTENTIONS_MAX];
 	size_t attention_count;
@@ -69,5 +70,8 @@ double model_memory_B(const struct serving_model *model); /* without that of the
 double model_pass_s(const struct serving_model *model, double bytes_B);
 /* Returns true if a forward pass up to the logits has this collective. */
 bool model_is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange);
+double model_prompts(const struct iteration *iteration); /* their number if they are equal */
+/* Returns the time of all collectives and messages of an iteration. */
+double model_exchanges_s(struct serving_model *model, const struct iteration *iteration);
 double model_exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
 			double rows);

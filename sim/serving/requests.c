@@ -13,6 +13,8 @@ static const char *const router_names[] = {"round-robin", "least-outstanding", N
 
 enum { TOKENS_MAX = 10000000, GROUPS_MAX = 1000000, LINE_MAX_B = 1022 };
 
+static const char *const dispatch_names[] = {"auto", "gather", "all-to-all", NULL};
+static const char *const pipeline_names[] = {"groups", "rpc", NULL};
 static const struct param_row serve_rows[] = {
 	PARAM_TEXT(struct serve_params, model, "",
 		   "network that this service runs; empty means case.model"),
@@ -81,6 +83,22 @@ static const struct param_row serve_rows[] = {
 		     "whether an iteration processes prompts together with generated tokens; off "
 		     "processes prompts first, and auto means on if serve.chunked_prefill is true",
 		     "vLLM; TensorRT-LLM also mixes whole prompts, and SGLang does not mix"),
+	PARAM_CHOICE(
+		struct serve_params, dispatch, dispatch_names, "auto",
+		"how the rows of the groups of case.data reach experts: gather brings all rows "
+		"to all GPUs and scatters the sums, all-to-all sends each row to its experts; "
+		"auto means all-to-all with the exchanges of DeepEP, and otherwise gather",
+		"vLLM's all2all_backend is allgather_reducescatter; SGLang and TensorRT-LLM also "
+		"gather unless another backend is chosen"),
+	PARAM_CHOICE(struct serve_params, pipeline, pipeline_names, "groups",
+		     "how requests pass the stages of case.pipeline: in as many groups, each of "
+		     "which is at another stage, or all together, with activations that the client "
+		     "of llama.cpp's RPC servers takes from one stage to the next",
+		     "vLLM, SGLang and TensorRT-LLM schedule a group for each stage"),
+	PARAM_NUMBER(struct serve_params, rpc_graph_B, QUANTITY_BYTES, 0, 1e9, "0 B",
+		     "description of a layer's graph, which the client sends to each RPC server in "
+		     "each iteration; 0 means that servers compute the last graph again",
+		     "llama.cpp: RPC_CMD_GRAPH_RECOMPUTE, which older versions do not have"),
 	PARAM_BOOL(struct serve_params, overlap, "false",
 		   "whether an iteration is planned while the GPU computes the last one, so that a "
 		   "request that arrives in the meantime waits for one iteration more",
@@ -149,6 +167,10 @@ static const struct param_row serve_rows[] = {
 		     "copied to it, and those of preempted requests; 0 means that both are "
 		     "processed again",
 		     "vLLM's kv_offloading_size is not set"),
+	PARAM_TEXT(struct serve_params, cache_host, "",
+		   "host or guest whose memory has serve.host_cache for all replicas together, "
+		   "which it exchanges over the network; empty means the host of each replica",
+		   "LMCache's remote_url and Mooncake's store are not set"),
 	PARAM_CHOICE(struct serve_params, router, router_names, "least-outstanding",
 		     "router: replica that gets the next request, in turn or the one with the "
 		     "fewest unfinished requests"),

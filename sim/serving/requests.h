@@ -16,6 +16,11 @@
 enum { SERVE_REQUESTS_MAX = 10000000 };
 enum serve_batching { BATCHING_AUTO, BATCHING_FIXED, BATCHING_DYNAMIC, BATCHING_CONTINUOUS };
 enum serve_mixing { MIXING_AUTO, MIXING_ON, MIXING_OFF };
+/* How the rows of all groups reach experts: all rows are gathered, or each is sent. AUTO: it is
+ * sent if the library has kernels for this. */
+enum serve_dispatch { DISPATCH_AUTO, DISPATCH_GATHER, DISPATCH_ALL_TO_ALL };
+/* How requests pass stages: in groups, each at another stage, or together over RPC. */
+enum serve_pipeline { PIPELINE_GROUPS, PIPELINE_RPC };
 enum serve_router { ROUTER_ROUND_ROBIN, ROUTER_LEAST_OUTSTANDING };
 /* Number type of weights or of keys and values; AUTO: that of the stack. */
 enum serve_type {
@@ -37,9 +42,12 @@ struct serve_params { /* the group `serve` of a case */
 	double prompt_count, prompt_spread_ratio, prefix_count, output_count, output_spread_ratio;
 	int batching; /* enum serve_batching */
 	double batch_count, delay_s, queue_count, tokens_count;
-	int mixing; /* enum serve_mixing */
+	int mixing;             /* enum serve_mixing */
+	int dispatch, pipeline; /* enum serve_dispatch, serve_pipeline */
+	double rpc_graph_B;
 	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache, memory_free;
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
+	const char *cache_host;
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
 	double token_time_ratio, prompt_time_ratio;

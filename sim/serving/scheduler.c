@@ -47,7 +47,7 @@ void replica_enqueue(struct replica *r, struct query *q)
 static struct query *queue_pop(struct replica *r)
 {
 	struct query *q = r->head;
-	r->host_free_blocks += q->stored > 0 ? blocks_of(r, q->stored) : 0;
+	r->store->free_blocks += q->stored > 0 ? blocks_of(r, q->stored) : 0;
 	q->stored = 0;
 	r->head = q->next;
 	r->waiting_count--;

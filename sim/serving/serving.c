@@ -229,6 +229,19 @@ static void service_init(struct serving *serving, size_t index)
 	find_longest(service, serving->spec.arena);
 }
 
+/* Returns the replica's host memory for keys and values. */
+static struct store *store_of(struct service *service, const struct serving_replica_spec *spec)
+{
+	struct arena *arena = service->serving->spec.arena;
+	if (spec->shares_host && service->store)
+		return service->store;
+	struct store *store = ARENA_NEW(arena, struct store);
+	store->free_blocks = spec->host_block_count;
+	if (service->group_count > 0)
+		store->prefixes = ARENA_ARRAY(arena, service->group_count, struct stored_prefix);
+	return spec->shares_host ? service->store = store : store;
+}
+
 struct serving *serving_new(const struct serving_spec *spec)
 {
 	struct serving *serving = ARENA_NEW(spec->arena, struct serving);
@@ -249,10 +262,13 @@ struct serving *serving_new(const struct serving_spec *spec)
 					 .running = ARENA_ARRAY(spec->arena, most, struct query *),
 					 .running_most = most,
 					 .free_blocks = own->block_count,
-					 .host_free_blocks = own->host_block_count};
-		if (service->group_count > 0 && own->block_count > 0)
-			serving->replicas[i].prefixes = ARENA_ARRAY(
-				spec->arena, service->group_count, struct shared_prefix);
+					 .store = store_of(service, own)};
+		if (!(service->group_count > 0 && own->block_count > 0))
+			continue;
+		struct replica *r = &serving->replicas[i];
+		r->prefixes = ARENA_ARRAY(spec->arena, service->group_count, struct shared_prefix);
+		for (size_t k = 0; k < service->group_count; k++)
+			r->prefixes[k].store = &r->store->prefixes[k];
 	}
 	return serving;
 }

@@ -34,6 +34,7 @@ struct serving_replica_spec {
 	void *ctx;
 	size_t block_count;        /* blocks of its KV cache; 0: the network needs none */
 	size_t host_block_count;   /* blocks in host memory; 0: keys and values stay on the GPU */
+	bool shares_host;          /* all replicas of the service share these blocks */
 	size_t window;             /* tokens that layers with a window see; 0: all */
 	struct gpu_stream *stream; /* a GPU that others use, too; NULL: its own GPU */
 };

@@ -137,6 +137,7 @@ struct layer {
 	 * as query, key and value. */
 	size_t parts[LAYER_PARTS_MAX], part_count;
 	size_t experts;    /* matrices of which each token uses one; 0: a single matrix */
+	double part_ratio; /* part of its tokens that the layer has; 0: all of them */
 	size_t expert_top; /* experts, route, dispatch and combine: rows of each token */
 	size_t tied_to;    /* the embedding or conv whose weights the layer uses; 0: its own */
 	size_t block;      /* number of the innermost repetition that holds the layer; 0: none */

@@ -12,7 +12,8 @@ static const double index_B = 8, statistic_B = 4, mask_B = 1;
 
 double tokens_of(const struct layer *layer)
 {
-	return (double)layer->height * (double)layer->width * (double)layer->depth;
+	double part_ratio = layer->part_ratio > 0 ? layer->part_ratio : 1;
+	return part_ratio * (double)layer->height * (double)layer->width * (double)layer->depth;
 }
 
 double attention_token_count(const struct attention_shape *shape)

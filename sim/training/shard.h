@@ -18,6 +18,11 @@
  *             the rows of tokens to their experts, and another one takes them back. Experts are
  *             not split over the tensor group, whose GPUs dispatch different tokens.
  *
+ * Model servers have further splits of experts. Their GPUs are data_count tensor groups, each with
+ * requests of its own, and all of them share the experts. An expert is whole on one GPU, or split
+ * over as many as expert_count leaves. If rows are GATHERED, each GPU has the rows of all groups
+ * and computes those of its experts. The sums of all GPUs are added up, or scattered to the groups.
+ *
  * A shard is a network like any other: its ops, kernels and memory follow from its layers.
  */
 #pragma once
@@ -39,9 +44,13 @@ struct shard_params { /* sizes of the groups, at least 1 */
 	bool sequence; /* has an effect only if tensor_count > 1 */
 	enum tensor_overlap overlap;
 	double imbalance_ratio; /* rows of the busiest expert group over their mean, at least 1 */
-	const char *tensor_key; /* parameter that sets tensor_count, in errors; NULL: plan.tp */
+	const char *tensor_key; /* parameter that sets tensor_count, in errors; NULL: plan.tp. With
+				   it, this is the shard of a model server */
+	size_t data_count;      /* tensor groups of a model server; 0: one */
+	bool gathers;           /* rows are gathered, not sent to their experts */
 };
 
+/* SHARD_EXPERT: in a model server, all GPUs of all tensor groups. */
 enum shard_group { SHARD_TENSOR, SHARD_CONTEXT, SHARD_EXPERT, SHARD_GROUP_COUNT };
 
 /* A collective before or behind the ops of a layer in a pass. */

@@ -69,14 +69,24 @@ refused() {
 }
 refused experts_need_a_network_of_experts "case.expert: model 'llama3-8b': it has no experts (write case.expert=1)" \
 	'--model llama3-8b --serve rate=1 --set case.expert=2'
-refused experts_are_spread_in_model_servers_only 'case.tensor, case.pipeline and case.expert split model servers' \
+refused experts_are_spread_in_model_servers_only 'case.tensor, case.pipeline, case.data and case.expert split model servers' \
 	'--model qwen3-30b-a3b --set case.expert=2'
 refused engines_serve_requests 'case.engine is a model server, but the case serves no requests' \
 	'--model llama3-8b --engine vllm'
 refused fixed_batches_need_as_many_clients 'serve.batching=fixed waits for 8 requests at each replica, more than 4' \
 	'--model resnet50 --stack serving --serve batching=fixed,batch=8,concurrency=4'
-refused experts_are_split_or_spread "experts are either split or spread (write case.tensor=1 or case.expert=1)" \
-	'--model qwen3-30b-a3b --serve rate=1 --set case.tensor=2 --set case.expert=2'
+refused parts_of_experts_divide_the_gpus_of_a_stage 'the 4 GPUs of a stage (case.tensor x case.data) are not divisible by case.expert=3' \
+	'--model qwen3-30b-a3b --serve rate=1 --set case.tensor=2 --set case.data=2 --set case.expert=3'
+refused groups_are_as_many_as_parts_need 'case.expert=8 parts of the experts need as many GPUs, which are not case.data=2 groups' \
+	'--model qwen3-30b-a3b --serve rate=1 --set case.data=2 --set case.expert=8'
+refused rows_are_sent_to_whole_experts_only 'serve.dispatch=all-to-all sends rows to whole experts, but 2 GPUs have 1 parts' \
+	'--model qwen3-30b-a3b --serve rate=1,dispatch=all-to-all --set case.data=2'
+refused rpc_servers_have_whole_layers 'RPC servers have whole layers of all requests (write case.tensor=1' \
+	'--model llama3-8b --serve rate=1,pipeline=rpc --set case.tensor=2 --set case.pipeline=2'
+refused stores_are_in_the_topology "no host or guest of topology 'hgx-h800' is called 'nowhere'" \
+	'--model llama3-8b --serve rate=1,host_cache=1GB,cache_host=nowhere'
+refused stores_need_memory "serve.cache_host: 'n0' has no memory for keys and values (write serve.host_cache" \
+	'--model llama3-8b --serve rate=1,cache_host=n0'
 
 # Sixteen H100 on two machines over 10 Gb/s: with eight adapters eight rings carry an eighth each.
 sockets() {

@@ -67,6 +67,20 @@ plan --vary serve.batch=64 --vary serve.tokens=512 --set case.prefill=1 --set ca
 grep -q '1 x vllm serve.*kv_producer.*n1 x vllm serve.*kv_consumer' pair.json || complain 'servers of prompts and tokens have one command'
 verdict 'serve_plan.price_and_command_line_follow_from_the_layout'
 
+# Two GPUs of one replica with experts: each engine has its own names for whole experts and for groups with their own requests
+experts() {
+	"$FARWIRE" plan --topology dgx-h100 --model qwen3-30b-a3b --gpus 2 --engine "$1" --draws 0 --quiet --format csv \
+		--serve "$load" --set serve.batch=64 --set serve.tokens=512 --set case.pipeline=1 --set case.copies=1 -o found.csv
+	grep -q -- "$2" found.csv || complain "$1 has no layout with: $2"
+	grep -q -- "$3" found.csv || complain "$1 has no layout with: $3"
+}
+experts vllm '--tensor-parallel-size 2 --enable-expert-parallel --max-num-seqs 64' \
+	'--data-parallel-size 2 --enable-expert-parallel --max-num-seqs 32'
+experts sglang '--tp-size 2 --ep-size 2 --max' '--tp-size 2 --dp-size 2 --enable-dp-attention --ep-size 2 --max'
+experts tensorrt-llm '--tp_size 2 --ep_size 2 --max' \
+	'--tp_size 2 --extra_llm_api_options <(echo enable_attention_dp: true) --ep_size 2 --max_batch_size 32'
+verdict 'serve_plan.experts_are_whole_or_split_in_the_words_of_each_engine'
+
 plan --set 'gpu.*.memory=12 GB' --vary serve.batch=64 --vary serve.tokens=512 >found.csv
 grep -q '^1,1,1,2,0,.*out of GPU memory' found.csv || complain 'a layout that does not fit has no reason'
 column requests_per_s_gpu | sed -n 1p | grep -q '[1-9]' || complain 'a layout that fits is not the first'

@@ -47,7 +47,7 @@ static struct tally tally_of(const struct op_graph *graph, const char *end)
 /* The graph of one of `gpus` GPUs that share the 128 experts of a layer. */
 static struct op_graph graph_of_experts(size_t gpus, const struct stack_params *stack)
 {
-	const struct shard_params params = {1, 1, gpus, false, OVERLAP_NONE, 1, NULL};
+	const struct shard_params params = {1, 1, gpus, false, OVERLAP_NONE, 1, NULL, 0, false};
 	const char *why = NULL;
 	const struct shard *shard = shard_new(arena, network_of("qwen3-30b-a3b"), &params, &why);
 

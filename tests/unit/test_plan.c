@@ -183,7 +183,7 @@ static void tensor_parallelism_splits_matrices_but_not_norms(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL};
+	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL, 0, false};
 	const struct shard *shard = shard_new(arena, read_tiny(arena), &two, &why);
 	double matrices = 2 * 12 * 8 + 2 * (8 * 24 + 8 * 8 + 2 * 8 * 32);
 	CHECK_NEAR(shard->network->parameters_count, matrices / 2 + 2 * 8, 0);
@@ -209,7 +209,7 @@ static void tensor_parallelism_leaves_the_first_matrix_of_an_adapter_whole(void)
 	const struct network *whole =
 		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text), 0);
 	const char *why;
-	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL};
+	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL, 0, false};
 	CHECK_NEAR(shard_new(arena, whole, &two, &why)->network->parameters_count,
 		   (12 * 8 + 8 * 24 + 8 * 8 + 8 * 12) / 2 + 8 /* norm */ + (8 * 2 + 2 * 24 / 2) +
 			   (8 * 2 / 2 + 2 * 8),
@@ -235,8 +235,8 @@ static void tensor_parallelism_reduces_four_times_in_each_block(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params plain = {2, 1, 1, false, OVERLAP_ALL, 1, NULL},
-				  split = {2, 1, 1, true, OVERLAP_ALL, 1, NULL};
+	const struct shard_params plain = {2, 1, 1, false, OVERLAP_ALL, 1, NULL, 0, false},
+				  split = {2, 1, 1, true, OVERLAP_ALL, 1, NULL, 0, false};
 	const struct shard *a = shard_new(arena, read_tiny(arena), &plain, &why);
 	const struct shard *b = shard_new(arena, read_tiny(arena), &split, &why);
 	double size = 16 * 8, loss = 3 * 2 * 16;
@@ -255,7 +255,7 @@ static void context_parallelism_gathers_keys_and_values(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params four = {1, 4, 1, true, OVERLAP_ALL, 1, NULL};
+	const struct shard_params four = {1, 4, 1, true, OVERLAP_ALL, 1, NULL, 0, false};
 	const struct network *whole = read_tiny(arena);
 	const struct shard *shard = shard_new(arena, whole, &four, &why);
 	double kv = 2 * 16 * 8;
@@ -285,9 +285,9 @@ static void experts_exchange_their_rows_four_times(void)
 	const struct network *whole =
 		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text), 0);
 	const char *why = NULL;
-	const struct shard_params two = {1, 1, 2, false, OVERLAP_NONE, 1, NULL};
-	const struct shard_params split = {2, 1, 2, true, OVERLAP_NONE, 1, NULL};
-	const struct shard_params three = {1, 1, 3, false, OVERLAP_NONE, 1, NULL};
+	const struct shard_params two = {1, 1, 2, false, OVERLAP_NONE, 1, NULL, 0, false};
+	const struct shard_params split = {2, 1, 2, true, OVERLAP_NONE, 1, NULL, 0, false};
+	const struct shard_params three = {1, 1, 3, false, OVERLAP_NONE, 1, NULL, 0, false};
 	const struct shard *shard = shard_new(arena, whole, &two, &why);
 	CHECK_NEAR(exchanged(shard, SHARD_EXPERT, COLLECTIVE_ALL_TO_ALL), 4 * 16 * 2 * 8, 0);
 	shard = shard_new(arena, whole, &split, &why);
@@ -446,7 +446,7 @@ static void vocabularies_are_padded_and_biases_of_sums_are_whole(void)
 	const struct network *whole =
 		network_read(arena, diag, cfg_read_text(arena, diag, "o.cfg", text), 0);
 	const char *why;
-	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL};
+	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL, 0, false};
 	const struct network *part = shard_new(arena, whole, &two, &why)->network;
 	const struct layer *logits = &part->layers[part->layer_count - 2];
 	CHECK(logits->op == LAYER_LINEAR && logits->parts[0] == 7 && logits->channels == 7);
@@ -547,7 +547,7 @@ static void user_buffers_leave_a_quarter_of_sums_behind_the_product(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params split = {2, 1, 1, true, OVERLAP_ALL, 1, NULL};
+	const struct shard_params split = {2, 1, 1, true, OVERLAP_ALL, 1, NULL, 0, false};
 	const struct shard *shard = shard_new(arena, read_tiny(arena), &split, &why);
 	double beside = 0, behind = 0;
 	for (size_t i = 0; i < shard->exchange_count; i++)

@@ -432,8 +432,8 @@ static void collectives_of_gradients_overlap_by_default(void)
 {
 	struct arena *arena = arena_new();
 	for (int overlap = OVERLAP_NONE; overlap <= OVERLAP_BACKWARD; overlap++) {
-		const struct shard_params params = {2, 1,   1, true, (enum tensor_overlap)overlap,
-						    1, NULL};
+		const struct shard_params params = {2, 1,    1, true, (enum tensor_overlap)overlap,
+						    1, NULL, 0, false};
 		const char *why;
 		const struct shard *shard = shard_new(arena, read_tiny(arena), &params, &why);
 		size_t beside = 0;

@@ -2,7 +2,7 @@
 /* Kernels of a model server that also do the work of others. */
 #include "tests/served_model.h"
 
-static double no_time(void *ctx, enum collective collective, double size_B)
+static double no_time(void *ctx, enum shard_group group, enum collective collective, double size_B)
 {
 	return 0;
 }
@@ -17,7 +17,8 @@ static double no_time(void *ctx, enum collective collective, double size_B)
 static void kernels_before_and_sums_quantise(void)
 {
 	const char *why = NULL;
-	const struct shard_params params = {8, 1, 1, false, OVERLAP_NONE, 1, "case.tensor"};
+	const struct shard_params params = {8, 1,    1, false, OVERLAP_NONE, 1, "case.tensor",
+					    0, false};
 	const struct shard *shard = shard_new(arena, network_of("llama3-70b", 1), &params, &why);
 	static const struct overhead none;
 	double read_B[4], many_B[4], blocks_B[4];

@@ -106,7 +106,8 @@ static void cache_of_latent_attention_is_not_split(void)
 		CHECK_NEAR(serving_model_token_B(models[i]), 2 * 576 * 2, 1e-12);
 	}
 	const char *why;
-	const struct shard_params params = {4, 1, 1, false, OVERLAP_NONE, 1, "case.tensor"};
+	const struct shard_params params = {4, 1,    1, false, OVERLAP_NONE, 1, "case.tensor",
+					    0, false};
 	const struct shard *shard = shard_new(arena, one[0], &params, &why);
 	CHECK(shard &&
 	      serving_model_token_B(model_from(networks[0], shard->network)) == 2 * 576 * 2);
@@ -265,7 +266,7 @@ static void many_tokens_read_each_expert_once(void)
 	}
 }
 
-static double one_ms(void *ctx, enum collective collective, double size_B)
+static double one_ms(void *ctx, enum shard_group group, enum collective collective, double size_B)
 {
 	double *sums = ctx;
 	sums[collective == COLLECTIVE_ALL_GATHER] += size_B;
