@@ -27,6 +27,7 @@ struct predict_options command_predict(const struct command *command)
 	return (struct predict_options){.seed = command->seed,
 					.draws_count = command->draws,
 					.jobs = (unsigned)command->jobs,
+					.ranks = command->ranks,
 					.baselines = command->baselines};
 }
 

@@ -48,6 +48,8 @@ static int serve(const struct command *command, const struct sweep_axis *axes, s
 	progress_end(&progress);
 	if (!search)
 		return command_sweep_failed(diag, fault);
+	if (command_follows(command))
+		return EXIT_DONE;
 	const struct chart_text text = command_chart_text(
 		command, arena_printf(command->arena, "Layouts of %s", search->name));
 	return command_answer(
@@ -72,7 +74,7 @@ static int run(const struct command *command)
 	size_t axis_count = command_axes(command, diag, axes);
 	if (diag_count(diag))
 		return command_failed(diag, NULL);
-	if (!command_can_write(command))
+	if (!command_follows(command) && !command_can_write(command))
 		return EXIT_FAILED;
 	const struct case_request own = command_case(command, 0);
 	if (serve_search_takes(&own))
@@ -91,6 +93,8 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!search)
 		return command_sweep_failed(diag, fault);
+	if (command_follows(command))
+		return EXIT_DONE;
 	return command_answer(command, plan_search_table(command->arena, search),
 			      command->plot ? draw(command, search) : NULL, journal);
 }
@@ -112,5 +116,6 @@ const struct verb verb_plan = {
 		   "draws=8 jobs color quiet",
 	.words_min = 1,
 	.cases = true,
+	.ranks = true,
 	.run = run,
 };

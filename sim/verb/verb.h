@@ -46,6 +46,7 @@ struct command {
 	const char *output, *plot, *timeline, *trace, *title;
 	bool full, quiet, plain, wide, links, leave_out_systems, all_ranks, exhaustive, no_data;
 	const char *data_root;
+	const struct ranks *ranks; /* processes that run this command together; NULL: one */
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
 };
@@ -59,6 +60,7 @@ struct verb {
 				 gives the option another default (options.h) */
 	size_t words_min;     /* least number of words; --topology can replace one case */
 	bool cases;           /* the words are cases, so the verb accepts all options of cases */
+	bool ranks;           /* several processes of a launcher such as mpirun share the work */
 	int (*run)(const struct command *command);
 };
 
@@ -68,7 +70,14 @@ REGISTRY_OF(struct verb, verb);
  * 0 after --help, 2 after errors. */
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code);
 
+/* Runs the verb, together with the other ranks if a launcher started several. Returns the exit
+ * code. */
+int command_run(const struct command *command);
+
 /* ---- for the verbs ---- */
+
+/* Returns whether this process only computes for the first rank, so that it writes nothing. */
+bool command_follows(const struct command *command);
 
 /* Returns whether the path is that of a regular file. */
 bool is_file(const char *path);
