@@ -79,7 +79,7 @@ static double product_s(const struct planted *planted, const struct gpu_work *wo
 	static const int all_parts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 	double m = (double)work->m, n = (double)work->n, k = (double)work->k, best_s = INFINITY;
 	bool half = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0;
-	double size_B = half ? 2 : 4;
+	double size_B = strcmp(work->type, "fp8") == 0 ? 1 : half ? 2 : 4;
 	double bytes_s = size_B * (m * k + k * n + m * n) / planted->l2_Bps;
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
 		double a = sides[i][0], b = sides[i][1], tiles = ceil(m / a) * ceil(n / b);
@@ -113,6 +113,7 @@ static double work_s(const struct fake *fake)
 		double peak = strcmp(work->type, "fp32") == 0   ? planted->fp32_flops
 			      : strcmp(work->type, "tf32") == 0 ? planted->tf32_flops
 			      : strcmp(work->type, "fp16") == 0 ? planted->fp16_flops
+			      : strcmp(work->type, "fp8") == 0  ? 2 * planted->fp16_flops
 								: planted->bf16_flops;
 		one_s = product_s(planted, work, peak);
 	} else {
