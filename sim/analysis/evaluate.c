@@ -446,14 +446,13 @@ static bool predict_rows(struct arena *arena, struct diag *diag, const struct da
 		requests[cases++].setting_count = rows[i].reference_count;
 	}
 	const struct sweep_list list = {.requests = requests, .point_count = cases};
-	struct sweep_request request = {.input = {.options = input->options},
-					.list = &list,
-					.journal = input->journal};
+	struct sweep_request request = {
+		.input = {.options = input->options}, .list = &list, .journal = input->journal};
 	struct sweep_fault fault = {0};
 	request.input.watch = input->options.watch;
 	request.input.options.watch = (struct watch){0};
-	const struct sweep *sweep =
-		count > 0 ? sweep_run(arena, diag, &request, &fault) : ARENA_NEW(arena, struct sweep);
+	const struct sweep *sweep = count > 0 ? sweep_run(arena, diag, &request, &fault)
+					      : ARENA_NEW(arena, struct sweep);
 	*broken = fault.broken;
 	for (size_t i = 0; sweep && i < count; i++) {
 		const struct prediction *prediction =

@@ -194,7 +194,7 @@ static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue
 	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
 		queue->outside = "the last points could not be written to the disk";
 	say_errors(diag, queue, fault);
-	if (runs && request->list && request->input.options.ranks)
+	if (runs && request->input.options.ranks)
 		sweep_share(queue, diag_count(diag) || fault->broken);
 }
 
@@ -267,7 +267,7 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 	if (request->input.options.ranks && request->input.options.ranks->rank > 0) {
 		const struct case_request first = sweep_point_case(arena, &task, 0);
 		sweep_keep_calls(&task, case_read(arena, diag_new(arena), &first));
-		done = sweep_help(&queue) && request->list && sweep_share(&queue, false);
+		done = sweep_help(&queue) && sweep_share(&queue, false) && request->list;
 	} else if (lead(arena, diag, &task, &queue, sweep, fault)) {
 		size_t draws_count = request->input.options.draws_count;
 		if (task.request.input.options.draws_count < draws_count)

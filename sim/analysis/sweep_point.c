@@ -62,7 +62,8 @@ const char *sweep_line(struct arena *arena, size_t index, const struct predictio
 		return NULL;
 	}
 	text[size_B - 1] = '\0'; /* replaces the line end */
-	const char *line = arena_printf(arena, "%s%zu%s%s}\n", point_key, index, prediction_key, text);
+	const char *line =
+		arena_printf(arena, "%s%zu%s%s}\n", point_key, index, prediction_key, text);
 	free(text);
 	return line;
 }

@@ -44,8 +44,8 @@ void sweep_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *q
 /* Runs on the other ranks: computes points until none is left. Returns false if the first rank has
  * no such sweep. */
 bool sweep_help(struct sweep_queue *queue);
-/* Runs on all ranks after the sweep of a list: sends its points from the first rank to the others.
- * failed: there are none, because of errors. Returns false on a rank that gets none. */
+/* Runs on all ranks after a sweep: sends the points of a list from the first rank to the others.
+ * failed: the sweep has errors. Returns false on a rank that gets none. */
 bool sweep_share(struct sweep_queue *queue, bool failed);
 
 /* Stores the errors of a point, or the message of its broken invariant. */

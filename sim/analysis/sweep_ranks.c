@@ -16,7 +16,7 @@ enum rank_tag {
 	TAG_ERRORS,   /* to rank 0: "index" and one line for each error */
 	TAG_REFUSED,  /* "index" and why the list has no such point, on two lines */
 	TAG_GONE,     /* to rank 0: as TAG_ERRORS; this rank asks for nothing more */
-	TAG_END,      /* from rank 0: all points of a list were sent; "failed": none was */
+	TAG_END,      /* from rank 0: the sweep and its points are complete; "failed": it failed */
 };
 enum { ERRORS_MAX = 20 };
 
@@ -186,10 +186,9 @@ static void send_points(const struct ranks *ranks, const struct sweep_queue *que
 		struct arena *scratch = arena_new();
 		const struct prediction *point = queue->points[i];
 		bool refused = !point && list->refused && list->refused[i];
-		const char *text = point ? sweep_line(scratch, i, point)
-				   : refused
-					   ? arena_printf(scratch, "%zu\n%s", i, list->refused[i])
-					   : NULL;
+		const char *text = point     ? sweep_line(scratch, i, point)
+				   : refused ? arena_printf(scratch, "%zu\n%s", i, list->refused[i])
+					     : NULL;
 		for (int to = 1; text && to < ranks->count; to++)
 			say(ranks, to, point ? TAG_POINT : TAG_REFUSED, text);
 		arena_free(scratch);
@@ -199,7 +198,7 @@ static void send_points(const struct ranks *ranks, const struct sweep_queue *que
 bool sweep_share(struct sweep_queue *queue, bool failed)
 {
 	const struct ranks *ranks = queue->task->request.input.options.ranks;
-	if (ranks->rank == 0 && !failed)
+	if (ranks->rank == 0 && queue->task->request.list && !failed)
 		send_points(ranks, queue);
 	for (int to = 1; ranks->rank == 0 && to < ranks->count; to++)
 		say(ranks, to, TAG_END, failed ? "failed" : "");

@@ -27,8 +27,8 @@ bool command_follows(const struct command *command)
 	return command->ranks && command->ranks->rank > 0;
 }
 
-/* Runs the verb on a rank other than the first. Its messages go to the first rank, which prints them
- * if it has none of its own. */
+/* Runs the verb on a rank other than the first. Its messages go to the first rank, which prints
+ * them if it has none of its own. */
 static void follow(const struct command *command)
 {
 	FILE *shown = stderr;

@@ -46,7 +46,7 @@ struct command {
 	const char *output, *plot, *timeline, *trace, *title;
 	bool full, quiet, plain, wide, links, leave_out_systems, all_ranks, exhaustive, no_data;
 	const char *data_root;
-	const struct ranks *ranks; /* processes that run this command together; NULL: one */
+	const struct ranks *ranks;   /* processes that run this command together; NULL: one */
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
 };

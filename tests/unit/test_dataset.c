@@ -539,7 +539,8 @@ static void every_fitted_number_counts_once(void)
 static void gains_errors_and_scores_follow_their_definitions(void)
 {
 	const char *root = data_root_find(arena), *broken = NULL;
-	const struct validation_input input = {{.draws_count = 8, .seed = 1, .jobs = 1}, root, NULL};
+	const struct validation_input input = {
+		{.draws_count = 8, .seed = 1, .jobs = 1}, root, NULL};
 	const struct dataset *dataset = good(read_with(
 		"what\tvalue\tbatch\nrate\t20\t4\ngain\t1.5\t8\n",
 		"table = \"table.tsv\"; value = \"value\"; role = \"test\"; label = [\"what\"];"
