@@ -332,8 +332,13 @@ int command_answer(const struct command *command, const struct result_table *tab
 	int code = command_table(command, table);
 	if (code == EXIT_DONE && drawing)
 		code = command_draw(command, command->plot, &drawing, 1);
-	if (code != EXIT_DONE || !journal || unlink(journal) == 0)
-		return code;
+	return code == EXIT_DONE ? command_end_journal(journal) : code;
+}
+
+int command_end_journal(const char *journal)
+{
+	if (!journal || unlink(journal) == 0 || errno == ENOENT)
+		return EXIT_DONE;
 	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
 }
 

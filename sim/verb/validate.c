@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire validate: predicts recorded measurements and prints the errors. */
 #include "sim/report/validation.h"
-
-#include <unistd.h>
-
 #include "calib/fit/errors.h"
 #include "calib/fit/recording.h"
 #include "sim/report/dataset_charts.h"
@@ -198,8 +195,8 @@ static int run(const struct command *command)
 	code = command_write(command, write_validation, &w, &data);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, &v);
-	for (size_t i = 0; i < count && code == EXIT_DONE && command_journal(command); i++)
-		unlink(validation_journal(command, names[i]));
+	for (size_t i = 0; i < count && code == EXIT_DONE; i++)
+		code = command_end_journal(validation_journal(command, names[i]));
 	for (size_t i = 0; i < v.count && code == EXIT_DONE; i++)
 		if (!v.outcomes[i]->bounds_hold)
 			code = EXIT_BOUND;

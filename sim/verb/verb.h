@@ -132,6 +132,8 @@ int command_table(const struct command *command, const struct result_table *tabl
  * the exit code. */
 int command_answer(const struct command *command, const struct result_table *table,
 		   const struct drawing *drawing, const char *journal);
+/* Removes a journal whose results have been written; NULL: none. Returns the exit code. */
+int command_end_journal(const char *journal);
 /* Writes the numbers of an image into the CSV file beside it, unless --no-data is given. */
 int command_image_data(const struct command *command, const char *image,
 		       const struct result_table *table);

@@ -470,8 +470,7 @@ static void malformed_datasets_are_refused(void)
 	remove(path_of("own.cfg"));
 }
 
-/* Two programs, and a judge that names neither, both when the row is judged and when it is fitted.
- */
+/* The judge names neither program, both when the row is judged and when it is fitted. */
 static void unknown_judge_is_refused(void)
 {
 	static const char said[] =
