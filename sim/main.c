@@ -78,7 +78,7 @@ __attribute__((noinline, noreturn)) static void program(int argc, char **argv)
 	else
 		command = command_parse(arena, argc - 1, argv + 1, &code);
 	if (command) {
-		code = command->verb->run(command);
+		code = command_run(command);
 		baselines_free(command->baselines);
 	}
 	arena_free(arena);

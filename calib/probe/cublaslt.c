@@ -14,6 +14,9 @@
 #define TYPE_32F             0
 #define TYPE_16F             2
 #define TYPE_16BF            14
+#define TYPE_8F_E4M3         28
+#define PRODUCT_TRANSPOSE_A  3
+#define TRANSPOSE            1
 #define PREFERENCE_WORKSPACE 1
 
 struct cublaslt_choice {
@@ -44,7 +47,7 @@ struct cublaslt {
 	destroy_function *destroy, *destroy_product, *destroy_layout, *destroy_preference;
 	create_product_function *create_product;
 	create_layout_function *create_layout;
-	set_function *set_preference;
+	set_function *set_preference, *set_product;
 	choose_function *choose;
 	run_function *run;
 	void *product, *layouts[3], *preference;
@@ -62,6 +65,7 @@ static bool find(struct cublaslt *library)
 		{"cublasLtDestroy", &library->destroy},
 		{"cublasLtMatmulDescCreate", &library->create_product},
 		{"cublasLtMatmulDescDestroy", &library->destroy_product},
+		{"cublasLtMatmulDescSetAttribute", &library->set_product},
 		{"cublasLtMatrixLayoutCreate", &library->create_layout},
 		{"cublasLtMatrixLayoutDestroy", &library->destroy_layout},
 		{"cublasLtMatmulPreferenceCreate", &library->create_preference},
@@ -127,23 +131,31 @@ int cublaslt_prepare(struct cublaslt *library, const struct cublaslt_product *pr
 		     size_t room)
 {
 	const size_t workspace_B = CUBLASLT_WORKSPACE_B;
+	const int transpose = TRANSPOSE;
+	/* products of FP8 exist only with a transposed A, and have results in BF16 */
+	bool fp8 = strcmp(product->type, "fp8") == 0;
 	int type = strcmp(product->type, "fp16") == 0   ? TYPE_16F
 		   : strcmp(product->type, "bf16") == 0 ? TYPE_16BF
+		   : fp8                                ? TYPE_8F_E4M3
 							: TYPE_32F;
 	int compute = strcmp(product->type, "tf32") == 0 ? COMPUTE_32F_TF32 : COMPUTE_32F;
 	int given = 0;
 	forget(library);
 	library->what = *product;
 	int status = library->create_product(&library->product, compute, TYPE_32F);
+	if (status == 0 && fp8)
+		status = library->set_product(library->product, PRODUCT_TRANSPOSE_A, &transpose,
+					      sizeof(transpose));
+	size_t rows = fp8 ? product->k : product->m, columns = fp8 ? product->m : product->k;
 	if (status == 0)
-		status = library->create_layout(&library->layouts[0], type, product->m, product->k,
-						(int64_t)product->m);
+		status = library->create_layout(&library->layouts[0], type, rows, columns,
+						(int64_t)rows);
 	if (status == 0)
 		status = library->create_layout(&library->layouts[1], type, product->k, product->n,
 						(int64_t)product->k);
 	if (status == 0)
-		status = library->create_layout(&library->layouts[2], type, product->m, product->n,
-						(int64_t)product->m);
+		status = library->create_layout(&library->layouts[2], fp8 ? TYPE_16BF : type,
+						product->m, product->n, (int64_t)product->m);
 	if (status == 0)
 		status = library->create_preference(&library->preference);
 	if (status == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products with cuBLASLt, which is loaded at run time: C = A B in column-major order without
- * transposition. Only the few functions needed for this are declared. */
+/* Matrix products with cuBLASLt, which is loaded at run time: C = A B in column-major order,
+ * without transposition except for FP8. Only the few functions needed for this are declared. */
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +13,7 @@ extern "C" {
 
 struct cublaslt;
 struct cublaslt_product {
-	const char *type; /* "fp32", "tf32", "fp16", "bf16" */
+	const char *type; /* "fp32", "tf32", "fp16", "bf16", "fp8" (E4M3) */
 	size_t m, n, k;
 	const void *a, *b;
 	void *c, *workspace; /* in GPU memory */

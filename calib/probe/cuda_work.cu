@@ -60,6 +60,12 @@ static __device__ __forceinline__ void put(__nv_bfloat16 *to, float value)
 	*to = __float2bfloat16(value);
 }
 
+/* FP8 (E4M3): the bytes 0 to 56 are numbers from 0 to 1, and the highest bit is the sign. */
+static __device__ __forceinline__ void put(unsigned char *to, float value)
+{
+	*to = (unsigned char)(fabsf(value) * 56) | (value < 0 ? 0x80 : 0);
+}
+
 template <typename number> __global__ void fill_kernel(number *to, size_t count)
 {
 	for (size_t i = thread_index(); i < count; i += thread_count())
@@ -146,6 +152,9 @@ static int fill_all(struct cuda *cuda, size_t a_count, size_t b_count)
 	} else if (bf16) {
 		fill<__nv_bfloat16>(cuda, cuda->work_a, a_count);
 		fill<__nv_bfloat16>(cuda, cuda->work_b, b_count);
+	} else if (type && strcmp(type, "fp8") == 0) {
+		fill<unsigned char>(cuda, cuda->work_a, a_count);
+		fill<unsigned char>(cuda, cuda->work_b, b_count);
 	} else {
 		fill<float>(cuda, cuda->work_a, a_count);
 		fill<float>(cuda, cuda->work_b, b_count);
@@ -158,7 +167,9 @@ static int fill_all(struct cuda *cuda, size_t a_count, size_t b_count)
 static int make_product(struct cuda *cuda)
 {
 	const struct gpu_work *work = &cuda->work;
-	size_t size_B = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0 ? 2 : 4;
+	bool fp8 = strcmp(work->type, "fp8") == 0;
+	bool half = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0;
+	size_t size_B = fp8 ? 1 : half ? 2 : 4;
 	int code = GPU_OK;
 	if (!cuda->cublaslt)
 		cuda->cublaslt = cublaslt_open(cuda->gpu.why, GPU_WHY);
@@ -169,7 +180,8 @@ static int make_product(struct cuda *cuda)
 				  "cudaMalloc");
 	GPU_THEN(code, grow(cuda, &cuda->work_a, &cuda->work_a_B, size_B * work->m * work->k));
 	GPU_THEN(code, grow(cuda, &cuda->work_b, &cuda->work_b_B, size_B * work->k * work->n));
-	GPU_THEN(code, grow(cuda, &cuda->work_c, &cuda->work_c_B, size_B * work->m * work->n));
+	GPU_THEN(code, grow(cuda, &cuda->work_c, &cuda->work_c_B,
+			    (fp8 ? 2 : size_B) * work->m * work->n));
 	GPU_THEN(code, fill_all(cuda, work->m * work->k, work->k * work->n));
 	if (code != GPU_OK)
 		return code;

@@ -76,7 +76,7 @@ enum gpu_work_kind {
 };
 struct gpu_work {
 	enum gpu_work_kind kind;
-	const char *type; /* GEMM only: "fp32", "tf32", "fp16", "bf16" */
+	const char *type; /* GEMM only: "fp32", "tf32", "fp16", "bf16", "fp8" */
 	size_t m, n, k;
 	size_t bytes_B;
 	size_t repeats; /* number of repetitions in one GPU_WORK call */

@@ -19,7 +19,7 @@ struct gemm_shape {
 
 static void add_shape(struct plan *plan, struct gemm_shape shape, bool held_out)
 {
-	static const char *const types[] = {"fp32", "tf32", "fp16", "bf16"};
+	static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		plan_add(plan, &(struct plan_point){
 				       .is = {{"type", types[i]}},

@@ -213,10 +213,17 @@ struct dataset_outcome {
 	bool bounds_hold;
 };
 
+/* How rows are predicted. */
+struct validation_input {
+	struct predict_options options; /* watch is told the number of finished cases */
+	const char *data_root;
+	const char *journal; /* as in struct sweep_request */
+};
 struct validation_request {
 	const char *name; /* name of a dataset, as for dataset_read */
-	struct analysis_input
-		input;    /* request: data_root, and settings that follow those of the dataset */
+	struct validation_input input;
+	const struct setting *settings; /* they follow those of the dataset */
+	size_t setting_count;
 	bool draws_given; /* true: use the number of draws of the options even if the dataset has a
 			     smaller one */
 };
@@ -230,8 +237,8 @@ const struct dataset_outcome *dataset_validate(struct arena *arena, struct diag 
  * *broken describes. */
 /* exported: tests predict datasets with options of their own */
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
-					       const struct dataset *dataset, const char *data_root,
-					       const struct predict_options *options,
+					       const struct dataset *dataset,
+					       const struct validation_input *input,
 					       const char **broken);
 /* Returns what the row was measured on, of which `scenario` is the case. */
 struct evidence dataset_evidence(struct arena *arena, const struct dataset_row *row,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts every row of a dataset and summarizes the errors. */
 #include "sim/analysis/dataset.h"
+#include "sim/analysis/sweep.h"
 #include "sim/predict/draws.h"
 #include "sim/predict/reproduce.h"
 
@@ -408,26 +409,63 @@ static bool same_case(const struct dataset_row *a, const struct dataset_row *b)
 	return same;
 }
 
-/* Predicts count rows and reports each to options->watch. Returns false after an error. */
-static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
-			 const struct dataset_row *rows, const char *data_root,
-			 const struct predict_options *options, const char **broken,
-			 struct row_outcome *outcomes)
+/* Sets the prediction's parameters, which are not in the points of a sweep. */
+static const struct prediction *with_parameters(struct arena *arena, struct diag *diag,
+						const struct prediction *point,
+						const struct case_request *request)
 {
-	struct predict_options quiet = *options;
-	quiet.watch = (struct watch){0};
-	for (size_t i = 0; i < dataset->row_count; i++) {
-		bool fine = i > 0 && same_case(&rows[i], &rows[i - 1])
-				    ? judge_row(diag, &rows[i], outcomes[i - 1].prediction, NULL,
-						&outcomes[i])
-				    : dataset_predict_row(arena, diag, &rows[i], data_root, NULL,
-							  &quiet, broken, &outcomes[i]);
-		if (!fine)
-			return false;
-		if (options->watch.tell)
-			options->watch.tell(options->watch.ctx, 0, i + 1, dataset->row_count);
+	struct arena *scratch = arena_new();
+	struct prediction *prediction = ARENA_NEW(arena, struct prediction);
+	const struct scenario *scenario = case_read(scratch, diag, request);
+	*prediction = *point;
+	if (scenario)
+		prediction->resolution = cfg_resolution_copy(arena, scenario->resolution);
+	arena_free(scratch);
+	return scenario ? prediction : NULL;
+}
+
+/* Predicts the cases of all rows as the points of a sweep, so that threads and other ranks share
+ * them and a journal keeps them. Returns false after an error. */
+static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
+			 const struct dataset_row *rows, const struct validation_input *input,
+			 const char **broken, struct row_outcome *outcomes)
+{
+	size_t count = dataset->row_count, cases = 0;
+	struct case_request *requests = ARENA_ARRAY(arena, 2 * count + 1, struct case_request);
+	size_t *own = ARENA_ARRAY(arena, count + 1, size_t); /* by row: its case */
+	for (size_t i = 0; i < count; i++) {
+		own[i] = cases;
+		if (i > 0 && same_case(&rows[i], &rows[i - 1]))
+			own[i] = own[i - 1];
+		else
+			requests[cases++] = dataset_request(&rows[i], input->data_root);
+		if (rows[i].measure != MEASURE_GAIN)
+			continue;
+		requests[cases] = requests[own[i]];
+		requests[cases].settings = rows[i].reference;
+		requests[cases++].setting_count = rows[i].reference_count;
 	}
-	return true;
+	const struct sweep_list list = {.requests = requests, .point_count = cases};
+	struct sweep_request request = {
+		.input = {.options = input->options}, .list = &list, .journal = input->journal};
+	struct sweep_fault fault = {0};
+	request.input.watch = input->options.watch;
+	request.input.options.watch = (struct watch){0};
+	const struct sweep *sweep = count > 0 ? sweep_run(arena, diag, &request, &fault)
+					      : ARENA_NEW(arena, struct sweep);
+	*broken = fault.broken;
+	for (size_t i = 0; sweep && i < count; i++) {
+		const struct prediction *prediction =
+			i > 0 && own[i] == own[i - 1]
+				? outcomes[i - 1].prediction
+				: with_parameters(arena, diag, sweep->points[own[i]],
+						  &requests[own[i]]);
+		const struct prediction *reference =
+			rows[i].measure == MEASURE_GAIN ? sweep->points[own[i] + 1] : NULL;
+		if (!prediction || !judge_row(diag, &rows[i], prediction, reference, &outcomes[i]))
+			return false;
+	}
+	return sweep;
 }
 
 static void sum_up(struct arena *arena, struct dataset_outcome *outcome, const char *data_root,
@@ -458,8 +496,8 @@ static void sum_up(struct arena *arena, struct dataset_outcome *outcome, const c
 }
 
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
-					       const struct dataset *dataset, const char *data_root,
-					       const struct predict_options *options,
+					       const struct dataset *dataset,
+					       const struct validation_input *input,
 					       const char **broken)
 {
 	struct dataset_outcome *outcome = ARENA_NEW(arena, struct dataset_outcome);
@@ -467,21 +505,20 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 	outcome->rows = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
 	outcome->beside = ARENA_ARRAY(arena, dataset->beside_count + 1, struct row_outcome *);
 	outcome->claims = ARENA_ARRAY(arena, dataset->claim_count + 1, struct claim_outcome);
-	outcome->draws_count = options->draws_count;
+	outcome->draws_count = input->options.draws_count;
 	outcome->bounds_hold = true;
-	if (!predict_rows(arena, diag, dataset, dataset->rows, data_root, options, broken,
-			  outcome->rows))
+	if (!predict_rows(arena, diag, dataset, dataset->rows, input, broken, outcome->rows))
 		return NULL;
+	struct validation_input points = *input;
+	points.options.draws_count = 0; /* without intervals, because these rows are not judged */
+	points.journal = NULL;
 	for (size_t i = 0; i < dataset->beside_count; i++) {
-		/* without intervals, because these rows are not judged */
-		struct predict_options points = *options;
-		points.draws_count = 0;
 		outcome->beside[i] = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
-		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, data_root, &points,
-				  broken, outcome->beside[i]))
+		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, &points, broken,
+				  outcome->beside[i]))
 			return NULL;
 	}
-	sum_up(arena, outcome, data_root, options);
+	sum_up(arena, outcome, input->data_root, &input->options);
 	return outcome;
 }
 
@@ -489,14 +526,13 @@ const struct dataset_outcome *dataset_validate(struct arena *arena, struct diag 
 					       const struct validation_request *request,
 					       const char **broken)
 {
-	const struct case_request *shared = &request->input.request;
-	struct predict_options options = request->input.options;
-	const struct dataset *dataset = dataset_read(arena, diag, shared->data_root, request->name,
-						     shared->settings, shared->setting_count);
+	struct validation_input input = request->input;
+	const struct dataset *dataset = dataset_read(arena, diag, input.data_root, request->name,
+						     request->settings, request->setting_count);
 	*broken = NULL;
 	if (!dataset)
 		return NULL;
-	if (dataset->draws < options.draws_count && !request->draws_given)
-		options.draws_count = dataset->draws;
-	return dataset_evaluate(arena, diag, dataset, shared->data_root, &options, broken);
+	if (dataset->draws < input.options.draws_count && !request->draws_given)
+		input.options.draws_count = dataset->draws;
+	return dataset_evaluate(arena, diag, dataset, &input, broken);
 }

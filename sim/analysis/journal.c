@@ -95,6 +95,17 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 				      *differs ? differs : "the points"));
 }
 
+/* Passes a line to the reader. A file of several journals has several first lines, one of which may
+ * follow the incomplete last line of the journal before it. */
+static bool take_line(struct opening *o, const char *head, const char *line, size_t line_B)
+{
+	const char *other = strstr(line, "{\"format\":");
+	if (other)
+		return strcmp(other, head) == 0 || refuse_other(o, other, strlen(other));
+	o->reader.take(o->reader.ctx, line, line_B);
+	return true;
+}
+
 /* Passes complete lines to the reader, one at a time. *end_B is the end of the last one. */
 static bool take_lines(struct opening *o, const char *head, size_t head_B, size_t *end_B)
 {
@@ -109,7 +120,7 @@ static bool take_lines(struct opening *o, const char *head, size_t head_B, size_
 			ok = (line_B <= head_B && memcmp(line, head, line_B) == 0) ||
 			     refuse_other(o, line, line_B);
 		else if (whole)
-			o->reader.take(o->reader.ctx, line, line_B);
+			ok = take_line(o, head, line, line_B);
 		*end_B += whole ? line_B : 0;
 	}
 	free(line);

@@ -9,7 +9,8 @@
  * The first line has a hash of each part that determines the results. A journal of another
  * sweep is refused. Lines are appended in one piece. If the process is killed, only the last
  * line can be incomplete, and the next opening cuts it off. A point whose line cannot be read is
- * computed again. A lock excludes a second process. */
+ * computed again. Journals of the same sweep may be joined into one file, because points and first
+ * lines may repeat. A lock excludes a second process. */
 #pragma once
 
 #include "sim/base/base.h"

@@ -66,5 +66,6 @@ const struct ranks *ranks_open(struct arena *arena, const char **message)
 	if (!start || start(ranks) != 0)
 		return NULL;
 	*message = "libfarwire-mpi.so belongs to another version of farwire";
+	ranks->gone_count = ARENA_NEW(arena, int);
 	return ranks->version == RANKS_VERSION ? ranks : NULL;
 }

@@ -9,11 +9,12 @@
 
 #include "sim/base/base.h"
 
-enum { RANKS_VERSION = 1 };
+enum { RANKS_VERSION = 2 };
 
 struct ranks {
 	int version; /* RANKS_VERSION */
 	int rank, count;
+	int *gone_count; /* on rank 0: ranks that have left */
 	/* size_B may be up to INT_MAX. If a rank ends unexpectedly, the launcher ends all
 	 * others. */
 	void (*send)(int to, int tag, const char *bytes, size_t size_B);

@@ -61,6 +61,15 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 			arena_free(scratch);
 		}
 	}
+	const struct sweep_list *list = task->request.list;
+	for (size_t i = 1; task->request.journal && list && list->requests && i < list->point_count;
+	     i++) {
+		struct arena *scratch = arena_new();
+		struct diag *own = diag_new(scratch);
+		case_read(scratch, own, &list->requests[i]);
+		*read = hash_count(*read, diag_read(own));
+		arena_free(scratch);
+	}
 	return diag_count(diag) == 0;
 }
 
@@ -86,9 +95,12 @@ static struct journal *open_journal(struct arena *arena, struct diag *diag,
 	settings = hash_count(settings, input->options.draws_count);
 	for (size_t i = 0; i < input->request.setting_count; i++)
 		settings = hash_text(settings, input->request.settings[i].text);
-	for (size_t i = 0; request->list && i < request->list->point_count; i++)
-		for (size_t k = 0; k < request->list->setting_count; k++)
-			axes = hash_text(axes, request->list->settings[i][k].text);
+	for (size_t i = 0; request->list && i < request->list->point_count; i++) {
+		const struct case_request point = sweep_point_case(arena, queue->task, i);
+		axes = hash_text(axes, point.path ? point.path : "");
+		for (size_t k = 0; k < point.setting_count; k++)
+			axes = hash_text(axes, point.settings[k].text);
+	}
 	for (size_t a = 0; a < request->axis_count; a++) {
 		axes = hash_count(axes, request->axes[a].count);
 		for (size_t i = 0; i < request->axes[a].count; i++)
@@ -121,7 +133,7 @@ static void compute_one(struct sweep_queue *queue, size_t index)
 	struct diag *diag = diag_new(arena);
 	struct sweep_result result = sweep_point(arena, diag, queue->task, index);
 	const struct sweep_list *list = queue->task->request.list;
-	if (list && !result.line && !result.broken) {
+	if (list && list->refused && !result.line && !result.broken) {
 		queue_refuse(queue, index, diag_at(diag, 0));
 	} else if (result.line) {
 		queue_put(queue, result.line, result.size_B, true);
@@ -142,8 +154,8 @@ static void run_worker(void *ctx, size_t worker)
 	struct sweep_queue *queue = ctx;
 	const struct sweep_request *request = &queue->task->request;
 	size_t index;
-	if (worker == 0 && request->ranks)
-		sweep_serve(request->ranks, request->input.options.jobs, queue);
+	if (worker == 0 && request->input.options.ranks)
+		sweep_serve(request->input.options.ranks, request->input.options.jobs, queue);
 	else
 		while (queue_take_points(queue, 1, &index))
 			compute_one(queue, index);
@@ -153,7 +165,7 @@ static void run_workers(struct sweep_queue *queue)
 {
 	const struct sweep_request *request = &queue->task->request;
 	unsigned jobs = request->input.options.jobs;
-	jobs = (jobs ? jobs : 1) + (request->ranks ? 1 : 0);
+	jobs = (jobs ? jobs : 1) + (request->input.options.ranks ? 1 : 0);
 	parallel_each(jobs, jobs, run_worker, queue);
 }
 
@@ -173,18 +185,17 @@ static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue
 		      uint64_t read, struct sweep_fault *fault)
 {
 	const struct sweep_request *request = &queue->task->request;
-	pthread_mutex_init(&queue->lock, NULL);
 	if (request->journal)
 		queue->journal = open_journal(arena, diag, queue, read,
 					      (struct journal_reader){take_kept, queue}, fault);
-	if (!request->journal || queue->journal)
+	bool runs = !request->journal || queue->journal;
+	if (runs)
 		run_workers(queue);
-	else if (request->ranks)
-		sweep_serve(request->ranks, request->input.options.jobs, NULL);
 	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
 		queue->outside = "the last points could not be written to the disk";
-	pthread_mutex_destroy(&queue->lock);
 	say_errors(diag, queue, fault);
+	if (runs && request->input.options.ranks)
+		sweep_share(queue, diag_count(diag) || fault->broken);
 }
 
 /* Returns the fastest point without draws; SIZE_MAX: there is none. */
@@ -224,23 +235,25 @@ static void draw_some(struct arena *arena, struct diag *diag, const struct sweep
 	}
 }
 
+/* Checks the sweep and predicts its points, on rank 0 or without other ranks. */
+static bool lead(struct arena *arena, struct diag *diag, struct sweep_task *task,
+		 struct sweep_queue *queue, struct sweep *sweep, struct sweep_fault *fault)
+{
+	uint64_t read = HASH_START;
+	if (sweep_axes_check(diag, task->request.axes, task->request.axis_count) &&
+	    check_values(arena, diag, task, &read, &sweep->words))
+		run_queue(arena, diag, queue, read, fault);
+	return !diag_count(diag) && !fault->broken;
+}
+
 const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct sweep_request *request, struct sweep_fault *fault)
 {
 	struct sweep *sweep = ARENA_NEW(arena, struct sweep);
 	struct sweep_task task = sweep_task_of(request);
 	*fault = (struct sweep_fault){0};
-	uint64_t read = HASH_START;
-	const char *const *words = NULL;
-	if (!sweep_axes_check(diag, request->axes, request->axis_count) ||
-	    !check_values(arena, diag, &task, &read, &words)) {
-		if (request->ranks)
-			sweep_serve(request->ranks, request->input.options.jobs, NULL);
-		return NULL;
-	}
 	*sweep = (struct sweep){
 		.axes = request->axes,
-		.words = words,
 		.axis_count = request->axis_count,
 		.points = ARENA_ARRAY(arena, task.point_count, const struct prediction *),
 		.point_count = task.point_count};
@@ -249,12 +262,20 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 				    .points = sweep->points,
 				    .bad = SIZE_MAX,
 				    .texts = names_new(arena)};
-	run_queue(arena, diag, &queue, read, fault);
-	size_t draws_count = request->input.options.draws_count;
-	if (!diag_count(diag) && !fault->broken &&
-	    task.request.input.options.draws_count < draws_count)
-		draw_some(arena, diag, &task, draws_count, sweep, fault);
-	return diag_count(diag) || fault->broken ? NULL : sweep;
+	pthread_mutex_init(&queue.lock, NULL);
+	bool done = false;
+	if (request->input.options.ranks && request->input.options.ranks->rank > 0) {
+		const struct case_request first = sweep_point_case(arena, &task, 0);
+		sweep_keep_calls(&task, case_read(arena, diag_new(arena), &first));
+		done = sweep_help(&queue) && sweep_share(&queue, false) && request->list;
+	} else if (lead(arena, diag, &task, &queue, sweep, fault)) {
+		size_t draws_count = request->input.options.draws_count;
+		if (task.request.input.options.draws_count < draws_count)
+			draw_some(arena, diag, &task, draws_count, sweep, fault);
+		done = !diag_count(diag) && !fault->broken;
+	}
+	pthread_mutex_destroy(&queue.lock);
+	return done ? sweep : NULL;
 }
 
 size_t sweep_axis_index(const struct sweep *sweep, size_t point, size_t axis)

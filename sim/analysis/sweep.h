@@ -42,19 +42,21 @@ struct sweep {
 /* Returns the index of the point's value on an axis. */
 size_t sweep_axis_index(const struct sweep *sweep, size_t point, size_t axis);
 
-/* The points of a sweep as a list, in place of a grid. */
+/* The points of a sweep as a list, in place of a grid. All ranks run the same sweep of a list, and
+ * each of them gets all points, so that a search can decide alike on all ranks. */
 struct sweep_list {
 	const struct setting *const *settings; /* by point: setting_count settings */
+	/* by point: the whole case, in place of settings. Its prediction has clients. NULL: none */
+	const struct case_request *requests;
 	size_t setting_count, point_count;
 	/* Returns true if the point and all points behind it are not needed. `points` has the
 	 * finished ones and is otherwise NULL. */
 	bool (*ends)(const void *ctx, size_t point, const struct prediction *const *points);
 	const void *ctx;
 	const char **refused; /* by point: receives why it cannot be simulated; such a point is NULL
-				 in struct sweep */
+				 in struct sweep. NULL: such a point is an error */
 };
 
-struct ranks;
 struct sweep_request {
 	struct analysis_input input;
 	const struct sweep_axis *axes;
@@ -65,7 +67,6 @@ struct sweep_request {
 	size_t most_drawn;
 	const char *journal; /* path of a file in which finished points are stored, and from which
 				they are taken if it exists (journal.h); NULL: none */
-	const struct ranks *ranks; /* other processes that compute points, too; NULL: none */
 };
 
 /* The reason why sweep_run returned NULL, in addition to the errors in diag. */
@@ -76,16 +77,16 @@ struct sweep_fault {
 
 /* Predicts every point with options.jobs threads. Returns NULL after errors: those of the first
  * point in order that has any. The results do not depend on the number of threads, the journal
- * or the ranks. The caller removes the journal when it has written the results. */
+ * or the ranks. The caller removes the journal when it has written the results.
+ *
+ * Ranks other than the first only compute points for it. They return NULL from the sweep of a
+ * grid, and the points from that of a list. If the first rank fails, they return NULL without
+ * errors, because the first rank reports them. */
 const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct sweep_request *request, struct sweep_fault *fault);
 
-/* Call this on the other ranks while the first one is in sweep_run: it computes points until
- * none is left. diag holds errors that this rank found in its input before. */
-void sweep_help(struct diag *diag, const struct sweep_request *request);
-/* Runs on rank 0: gives points of the queue to the other ranks, each with `jobs` threads, until all
- * these threads have been told that no point is left. The other ranks take a few points at a time
- * and send each one back when it is finished, so that no rank waits for a slower one. queue NULL:
- * there is no sweep, which ends the other ranks. */
-struct sweep_queue;
-void sweep_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue);
+/* Ends the work of several ranks. The first rank waits until all others have left, and ends their
+ * sweeps that it does not run. Another rank tells the first one that it leaves, with the number of
+ * a point on the first line of `text` and errors on the next ones. If the first rank waits for
+ * points, it reports these errors. */
+void sweep_leave(const struct ranks *ranks, const char *text);

@@ -21,6 +21,8 @@ struct case_request sweep_point_case(struct arena *arena, const struct sweep_tas
 	const struct sweep_list *list = task->request.list;
 	struct setting settings[AXES_MAX];
 	size_t count = 0;
+	if (list && list->requests)
+		return list->requests[index];
 	if (list)
 		return request_with(arena, base, list->settings[index], list->setting_count);
 	for (size_t a = task->request.axis_count; a-- > 0; index /= axes[a].count)
@@ -49,24 +51,23 @@ struct prediction sweep_bare(const struct prediction *prediction)
 	return bare;
 }
 
-/* Returns a bare prediction as one line of JSON. */
-static const char *prediction_text(struct arena *arena, const struct prediction *prediction)
+const char *sweep_line(struct arena *arena, size_t index, const struct prediction *prediction)
 {
-	const struct prediction bare = sweep_bare(prediction), *list = &bare;
 	char *text = NULL;
 	size_t size_B = 0;
 	FILE *memory = open_memstream(&text, &size_B);
 	if (!memory)
 		return NULL;
-	predictions_write(memory, FORMAT_JSONL, &list, 1);
+	predictions_write(memory, FORMAT_JSONL, &prediction, 1);
 	if (fclose(memory) != 0 || size_B == 0) {
 		free(text);
 		return NULL;
 	}
 	text[size_B - 1] = '\0'; /* replaces the line end */
-	const char *copy = arena_strdup(arena, text);
+	const char *line =
+		arena_printf(arena, "%s%zu%s%s}\n", point_key, index, prediction_key, text);
 	free(text);
-	return copy;
+	return line;
 }
 
 struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
@@ -81,13 +82,16 @@ struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 		predict_case(arena, diag, &request, &options, &result.broken);
 	if (!prediction)
 		return result;
-	const char *text = prediction_text(arena, prediction);
-	if (!text) {
-		result.broken = "out of memory";
-		return result;
+	struct prediction kept = sweep_bare(prediction);
+	if (task->request.list && task->request.list->requests) {
+		kept.jobs = prediction->jobs;
+		kept.job_count = prediction->job_count;
 	}
-	result.line = arena_printf(arena, "%s%zu%s%s}\n", point_key, index, prediction_key, text);
-	result.size_B = strlen(result.line);
+	result.line = sweep_line(arena, index, &kept);
+	if (result.line)
+		result.size_B = strlen(result.line);
+	else
+		result.broken = "out of memory";
 	return result;
 }
 

@@ -32,6 +32,9 @@ struct sweep_result {
 struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 				const struct sweep_task *task, size_t index);
 
+/* Returns the line of a point, with its line end; NULL: out of memory. */
+const char *sweep_line(struct arena *arena, size_t index, const struct prediction *prediction);
+
 /* Returns the prediction without clients, calls, links and parameters. */
 struct prediction sweep_bare(const struct prediction *prediction);
 

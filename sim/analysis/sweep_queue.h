@@ -36,6 +36,18 @@ size_t queue_share(struct sweep_queue *queue, size_t takers);
 void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool computed);
 /* Stores why a point of a list cannot be simulated. */
 void queue_refuse(struct sweep_queue *queue, size_t index, const char *why);
+/* Runs on rank 0: gives points of the queue to the other ranks, each with `jobs` threads, until all
+ * these threads have been told that no point is left. The other ranks take a few points at a time
+ * and send each one back when it is finished, so that no rank waits for a slower one. queue NULL:
+ * there is no sweep, so each rank is told to end, until all have left. */
+void sweep_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue);
+/* Runs on the other ranks: computes points until none is left. Returns false if the first rank has
+ * no such sweep. */
+bool sweep_help(struct sweep_queue *queue);
+/* Runs on all ranks after a sweep: sends the points of a list from the first rank to the others.
+ * failed: the sweep has errors. Returns false on a rank that gets none. */
+bool sweep_share(struct sweep_queue *queue, bool failed);
+
 /* Stores the errors of a point, or the message of its broken invariant. */
 void queue_put_errors(struct sweep_queue *queue, size_t index, const char *const *errors,
 		      size_t count, const char *broken);

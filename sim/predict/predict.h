@@ -13,6 +13,7 @@
 #include "sim/scenario/scenario.h"
 
 struct baselines;
+struct ranks;
 
 struct watch {
 	/* Called when draws, rows or points have been predicted; an earlier run predicted the
@@ -23,9 +24,12 @@ struct watch {
 
 struct predict_options {
 	uint64_t seed;
-	size_t draws_count;  /* 0: low, value and high of all results are equal */
-	unsigned jobs;       /* number of threads for the draws; results do not depend on it */
-	struct trace *trace; /* records the point's run; NULL: no trace */
+	size_t draws_count; /* 0: low, value and high of all results are equal */
+	unsigned jobs;      /* number of threads for the draws; results do not depend on it */
+	/* Other processes that predict points of sweeps, too (sim/analysis/ranks.h); NULL: none.
+	 * Each has `jobs` threads. */
+	const struct ranks *ranks;
+	struct trace *trace;         /* records the point's run; NULL: no trace */
 	struct baselines *baselines; /* store of baselines (baselines.h); NULL: none */
 	struct watch watch;          /* is told the number of finished draws */
 	bool effects;                /* find settings without effect (effects.h) */

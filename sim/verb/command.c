@@ -39,6 +39,7 @@ struct predict_options command_predict(const struct command *command)
 	return (struct predict_options){.seed = command->seed,
 					.draws_count = command->draws,
 					.jobs = (unsigned)command->jobs,
+					.ranks = command->ranks,
 					.baselines = command->baselines};
 }
 
@@ -337,20 +338,20 @@ int command_draw(const struct command *command, const char *path,
 			   : command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
 }
 
-int command_end_journal(const char *journal)
-{
-	if (unlink(journal) == 0)
-		return EXIT_DONE;
-	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
-}
-
 int command_answer(const struct command *command, const struct result_table *table,
 		   const struct drawing *drawing, const char *journal)
 {
 	int code = command_table(command, table);
 	if (code == EXIT_DONE && drawing)
 		code = command_draw(command, command->plot, &drawing, 1);
-	return code == EXIT_DONE && journal ? command_end_journal(journal) : code;
+	return code == EXIT_DONE ? command_end_journal(journal) : code;
+}
+
+int command_end_journal(const char *journal)
+{
+	if (!journal || unlink(journal) == 0 || errno == ENOENT)
+		return EXIT_DONE;
+	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
 }
 
 /* Returns whether a later setting or an axis sets the same key. */

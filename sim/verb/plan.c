@@ -48,6 +48,8 @@ static int serve(const struct command *command, const struct sweep_axis *axes, s
 	progress_end(&progress);
 	if (!search)
 		return command_sweep_failed(diag, fault);
+	if (command_follows(command))
+		return EXIT_DONE;
 	const struct chart_text text = command_chart_text(
 		command, arena_printf(command->arena, "Layouts of %s", search->name));
 	return command_answer(
@@ -131,6 +133,8 @@ static int compare_systems(const struct command *command, struct plan_search_req
 		if (!searches[k])
 			return code;
 	}
+	if (command_follows(command))
+		return EXIT_DONE;
 	const struct prediction *const *predictions;
 	const struct result_table *table =
 		systems_table(arena, names, searches, count, &predictions);
@@ -157,7 +161,7 @@ static int run(const struct command *command)
 			    command->target, &target);
 	if (diag_count(diag))
 		return command_failed(diag, NULL);
-	if (!command_can_write(command))
+	if (!command_follows(command) && !command_can_write(command))
 		return EXIT_FAILED;
 	const struct case_request own = command_case(command, 0);
 	if (serve_search_takes(&own) && (command->systems.count || command->target))
@@ -176,6 +180,8 @@ static int run(const struct command *command)
 		return compare_systems(command, request, command->target ? &target : NULL);
 	int code = EXIT_DONE;
 	const struct plan_search *search = search_one(command, 0, request, &code);
+	if (command_follows(command))
+		return code;
 	return search ? answer_one(command, search, command->target ? &target : NULL,
 				   request.journal)
 		      : code;
@@ -206,5 +212,6 @@ const struct verb verb_plan = {
 	.words_min = 1,
 	.systems = true,
 	.cases = true,
+	.ranks = true,
 	.run = run,
 };

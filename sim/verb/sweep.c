@@ -1,30 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sweep: predicts a case over a grid of parameter values. */
-#include "sim/analysis/ranks.h"
 #include "sim/report/answers.h"
 #include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
 
-/* Finds the other ranks if a launcher such as mpirun started this process; *ranks is NULL if it did
- * not. Prints an error and returns false if there are other ranks but MPI cannot be used. */
-static bool find_ranks(struct arena *arena, const struct ranks **ranks)
-{
-	const char *message = "";
-	int rank, count = ranks_launched(&rank);
-	*ranks = count > 1 ? ranks_open(arena, &message) : NULL;
-	if (count == 1 || (*ranks && (*ranks)->count == count))
-		return true;
-	if (*ranks) /* a launcher that this MPI does not understand */
-		message = "the launcher belongs to another MPI than libfarwire-mpi.so (use its own "
-			  "mpirun)";
-	if (rank == 0)
-		fprintf(stderr, "farwire: %d ranks were started, but MPI cannot be used: %s\n",
-			count, message);
-	return false;
-}
-
-/* Runs the sweep on the first or only rank, writes the result and removes the journal. */
-static int lead(const struct command *command, struct diag *diag,
+/* Runs the sweep, writes the result and removes the journal. */
+static int grid(const struct command *command, struct diag *diag,
 		const struct sweep_request *request)
 {
 	const struct sweep *sweep = NULL;
@@ -37,14 +18,10 @@ static int lead(const struct command *command, struct diag *diag,
 				    &target);
 	}
 	int code = diag_count(diag) ? command_failed(diag, NULL) : EXIT_DONE;
-	if (code == EXIT_DONE && !command_can_write(command))
+	if (code == EXIT_DONE && !command_follows(command) && !command_can_write(command))
 		code = EXIT_FAILED;
 	if (code == EXIT_DONE)
 		sweep = command_sweep(command, *request, &code);
-	else if (request->ranks)
-		sweep_serve(request->ranks, request->input.options.jobs, NULL);
-	if (request->ranks)
-		request->ranks->finish();
 	if (!sweep)
 		return code;
 	struct arena *arena = command->arena;
@@ -72,22 +49,12 @@ static int run(const struct command *command)
 					.most_drawn =
 						command_gave(command, "draws") ? 0 : SWEEP_DRAWN,
 					.journal = command_journal(command)};
-	if (!find_ranks(command->arena, &request.ranks))
-		return EXIT_USAGE;
 	if (command->vary.count == 0)
 		diag_error(diag, (struct origin){0},
 			   "farwire: `farwire sweep` needs 1 to %d options --vary KEY=VALUES",
 			   AXES_MAX);
 	command_axes(command, diag, axes);
-	if (request.ranks && !command_gave(command, "jobs"))
-		request.input.options.jobs = 1;
-	if (!request.ranks || request.ranks->rank == 0)
-		return lead(command, diag, &request);
-	if (diag_count(diag))
-		request.axis_count = 0;
-	sweep_help(diag, &request);
-	request.ranks->finish();
-	return EXIT_DONE;
+	return grid(command, diag, &request);
 }
 
 const struct verb verb_sweep = {
@@ -107,5 +74,6 @@ const struct verb verb_sweep = {
 		   "jobs color quiet",
 	.words_min = 1,
 	.cases = true,
+	.ranks = true,
 	.run = run,
 };

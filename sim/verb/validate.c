@@ -9,7 +9,7 @@
 /* Predicts the collectives of a recording under the settings of the command. */
 static const struct dataset_outcome *validate_recording(const struct command *command,
 							struct diag *diag, const char *path,
-							const struct predict_options *options,
+							const struct validation_input *input,
 							const char **broken)
 {
 	const struct recording *recording = recording_read(command->arena, diag, path);
@@ -22,24 +22,37 @@ static const struct dataset_outcome *validate_recording(const struct command *co
 	const struct dataset *dataset = collectives_dataset(command->arena, diag, &request);
 	if (!dataset)
 		return NULL;
-	return dataset_evaluate(command->arena, diag, dataset, command->data_root, options, broken);
+	return dataset_evaluate(command->arena, diag, dataset, input, broken);
+}
+
+/* Returns the path of the journal of a dataset, such as "errors.csv.journal.pytorch_h200". A report
+ * has none. */
+static const char *validation_journal(const struct command *command, const char *name)
+{
+	const char *path = command->verb->ranks ? command_journal(command) : NULL;
+	const char *slash = strrchr(name, '/');
+	return path ? arena_printf(command->arena, "%s.%s", path, slash ? slash + 1 : name) : NULL;
 }
 
 const struct dataset_outcome *command_validate(const struct command *command, const char *name,
 					       int *exit_code)
 {
 	struct diag *diag = diag_new(command->arena);
-	struct progress progress = progress_new("rows", NULL, command->quiet);
-	struct validation_request request = {.name = name,
-					     .input = command_input(command, NULL),
-					     .draws_given = command_gave(command, "draws")};
+	const char *journal = validation_journal(command, name);
+	struct progress progress = progress_new("cases", journal, command->quiet);
+	struct validation_request request = {
+		.name = name,
+		.input = {command_predict(command), command->data_root, journal},
+		.settings = command->settings,
+		.setting_count = command->setting_count,
+		.draws_given = command_gave(command, "draws")};
 	request.input.options.watch = (struct watch){progress_tell, &progress};
 	const char *broken = NULL;
 	if (!command->quiet)
 		fprintf(stderr, "farwire: predicting %s\n", name);
 	const struct dataset_outcome *outcome =
 		ends_in(name, ".jsonl")
-			? validate_recording(command, diag, name, &request.input.options, &broken)
+			? validate_recording(command, diag, name, &request.input, &broken)
 			: dataset_validate(command->arena, diag, &request, &broken);
 	progress_end(&progress);
 	if (!outcome)
@@ -157,10 +170,10 @@ static int leave_out(const struct command *command)
 
 static int run(const struct command *command)
 {
-	if (!command_can_write(command))
+	if (!command_follows(command) && !command_can_write(command))
 		return EXIT_FAILED;
 	if (command->leave_out_systems)
-		return leave_out(command);
+		return command_follows(command) ? EXIT_DONE : leave_out(command);
 	int code = EXIT_DONE;
 	const char *const *names = command->words;
 	size_t count = command->word_count;
@@ -173,6 +186,8 @@ static int run(const struct command *command)
 		if (!outcomes[i])
 			return code;
 	}
+	if (command_follows(command))
+		return EXIT_DONE;
 	const struct validation v = {command->arena, outcomes, count};
 	const struct validation_writing w = {command, &v};
 	const struct command csv = command_as_csv(command);
@@ -180,6 +195,8 @@ static int run(const struct command *command)
 	code = command_write(command, write_validation, &w, &data);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, &v);
+	for (size_t i = 0; i < count && code == EXIT_DONE; i++)
+		code = command_end_journal(validation_journal(command, names[i]));
 	for (size_t i = 0; i < v.count && code == EXIT_DONE; i++)
 		if (!v.outcomes[i]->bounds_hold)
 			code = EXIT_BOUND;
@@ -198,5 +215,6 @@ const struct verb verb_validate = {
 		   "set wide format output "
 		   "plot no-data title seed draws jobs color quiet leave-out-systems",
 	.words_min = 0,
+	.ranks = true,
 	.run = run,
 };

@@ -48,6 +48,7 @@ struct command {
 	const char *output, *plot, *timeline, *trace, *title;
 	bool full, quiet, plain, wide, links, leave_out_systems, all_ranks, exhaustive, no_data;
 	const char *data_root;
+	const struct ranks *ranks;   /* processes that run this command together; NULL: one */
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
 };
@@ -62,6 +63,7 @@ struct verb {
 	size_t words_min;     /* least number of words; --topology can replace one case */
 	bool systems;         /* --topology can list several systems */
 	bool cases;           /* the words are cases, so the verb accepts all options of cases */
+	bool ranks;           /* several processes of a launcher such as mpirun share the work */
 	int (*run)(const struct command *command);
 };
 
@@ -71,7 +73,14 @@ REGISTRY_OF(struct verb, verb);
  * 0 after --help, 2 after errors. */
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code);
 
+/* Runs the verb, together with the other ranks if a launcher started several. Returns the exit
+ * code. */
+int command_run(const struct command *command);
+
 /* ---- for the verbs ---- */
+
+/* Returns whether this process only computes for the first rank, so that it writes nothing. */
+bool command_follows(const struct command *command);
 
 /* Returns whether the path is that of a regular file. */
 bool is_file(const char *path);
@@ -128,6 +137,8 @@ int command_table(const struct command *command, const struct result_table *tabl
  * the exit code. */
 int command_answer(const struct command *command, const struct result_table *table,
 		   const struct drawing *drawing, const char *journal);
+/* Removes a journal whose results have been written; NULL: none. Returns the exit code. */
+int command_end_journal(const char *journal);
 /* Writes the numbers of an image into the CSV file beside it, unless --no-data is given. */
 int command_image_data(const struct command *command, const char *image,
 		       const struct result_table *table);
@@ -135,8 +146,6 @@ int command_image_data(const struct command *command, const char *image,
  * *exit_code and returns NULL. */
 const struct sweep *command_sweep(const struct command *command, struct sweep_request request,
 				  int *exit_code);
-/* Removes the journal of results that have been written. Returns the exit code. */
-int command_end_journal(const char *journal);
 /* Returns the path of the journal, which keeps finished points during a sweep: next to the output
  * file, or NULL if the output is not a file. */
 const char *command_journal(const struct command *command);

@@ -79,8 +79,9 @@ static double product_s(const struct planted *planted, const struct gpu_work *wo
 	static const int all_parts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 	double m = (double)work->m, n = (double)work->n, k = (double)work->k, best_s = INFINITY;
 	bool half = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0;
-	double size_B = half ? 2 : 4;
-	double bytes_s = size_B * (m * k + k * n + m * n) / planted->l2_Bps;
+	bool fp8 = strcmp(work->type, "fp8") == 0; /* its result is in bf16 */
+	double size_B = fp8 ? 1 : half ? 2 : 4;
+	double bytes_s = (size_B * (m * k + k * n) + (fp8 ? 2 : size_B) * m * n) / planted->l2_Bps;
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
 		double a = sides[i][0], b = sides[i][1], tiles = ceil(m / a) * ceil(n / b);
 		double registers = strcmp(work->type, "fp32") == 0
@@ -113,6 +114,7 @@ static double work_s(const struct fake *fake)
 		double peak = strcmp(work->type, "fp32") == 0   ? planted->fp32_flops
 			      : strcmp(work->type, "tf32") == 0 ? planted->tf32_flops
 			      : strcmp(work->type, "fp16") == 0 ? planted->fp16_flops
+			      : strcmp(work->type, "fp8") == 0  ? 2 * planted->fp16_flops
 								: planted->bf16_flops;
 		one_s = product_s(planted, work, peak);
 	} else {

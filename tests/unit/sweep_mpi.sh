@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A sweep over several processes with MPI gives the same file as without, also after a rank was
-# killed. Errors are printed once, also if MPI is missing.
+# Sweeps, searches of plans and layouts, and validations over several processes with MPI give the
+# same file as without, also after a rank was killed. Errors are printed once, also if MPI is missing.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -69,6 +69,67 @@ ranks 2 "$@" $vary -o grid.csv || complain "continuing failed: $(head -n 3 "$scr
 	complain "it did not continue after $kept points: $(cat "$scratch.err")"
 cmp -s whole.csv grid.csv || complain 'the result of the continued sweep differs'
 verdict 'sweep_mpi.sweep_with_a_killed_rank_continues'
+
+# Journals of one sweep can be joined; the second has repeated points. Others are refused.
+# die AFTER ARGS...: runs farwire and kills it when its journal has AFTER lines.
+die() {
+	after=$1
+	shift
+	"$FARWIRE" "$@" &
+	until [ "$(cat grid.csv.journal* 2>/dev/null | wc -l)" -ge "$after" ] || ! kill -0 $!; do sleep 0.01; done
+	kill -9 $!
+	wait $!
+} 2>/dev/null
+rm -f grid.csv
+# shellcheck disable=SC2086
+die 8 "$@" -q $vary -o grid.csv
+mv grid.csv.journal first
+# shellcheck disable=SC2086
+die 12 "$@" -q $vary -o grid.csv
+head -c -5 first | cat - grid.csv.journal >joined
+mv joined grid.csv.journal
+# shellcheck disable=SC2086
+"$FARWIRE" "$@" $vary -o grid.csv 2>"$scratch.err" || complain "joined journals: $(cat "$scratch.err")"
+grep -qE '^continuing after [0-9]+ of 160 points' "$scratch.err" || complain "joined journals were not read: $(cat "$scratch.err")"
+cmp -s whole.csv grid.csv || complain 'the result after joined journals differs'
+sed '1s/"axes":"./"axes":"x/' first | cat first - >grid.csv.journal
+# shellcheck disable=SC2086
+expect 2 'the file is the journal of another sweep, because the axes changed' "$@" -q $vary -o grid.csv
+rm -f grid.csv.journal
+verdict 'sweep_mpi.joined_journals_of_one_sweep_continue'
+
+# same FILE ARGS...: compares one process with three.
+same() {
+	file=$1
+	shift
+	"$FARWIRE" "$@" -q -o "one.$file" || complain "$*: one process failed"
+	ranks 3 "$@" -q -o "three.$file" || complain "$*: $(head -n 3 "$scratch.err")"
+	cmp -s "one.$file" "three.$file" || complain "$1: three ranks change the result"
+}
+same plan.csv plan --topology dgx-h100 --model llama3-8b --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+	--gpus 8 --draws 0 --format csv --vary plan.micro_batch=1,2 \
+	--plan global_batch=8,tp=8,pp=1,sharding=none,chunks=1,schedule=auto
+same layouts.csv plan --topology dgx-h100 --gpus 2 --model llama3-8b --engine vllm --draws 0 --format csv \
+	--serve "prompt=256,output=20,first_slo=500 ms,between_slo=30 ms,requests=50" \
+	--set serve.batch=64 --set serve.tokens=2048
+verdict 'sweep_mpi.ranks_do_not_change_plans_and_layouts'
+
+# A validation continues from the journal of each dataset.
+validate='validate flexdirect_1050ti bitfusion_networks --draws 0 -q --format csv'
+# shellcheck disable=SC2086
+same errors.csv ${validate% -q*} --format csv
+sed "s/grid.csv.journal/grid.csv.journal.flexdirect_1050ti/g" dies.sh >fails.sh
+rm -f grid.csv
+# shellcheck disable=SC2086
+ranks 2 $validate -o grid.csv : -n 1 sh fails.sh "$FARWIRE" $validate -o grid.csv &
+wait $! && complain 'the validation succeeded without one of its ranks'
+[ -s grid.csv.journal.flexdirect_1050ti ] && [ ! -e grid.csv ] || complain 'there is no journal, or there is a result'
+# shellcheck disable=SC2086
+ranks 2 ${validate% -q*} --format csv -o grid.csv || complain "continuing failed: $(head -n 3 "$scratch.err")"
+grep -qE '^continuing after [0-9]+ of [0-9]+ cases' "$scratch.err" || complain "it did not continue: $(cat "$scratch.err")"
+cmp -s one.errors.csv grid.csv || complain 'the result of the continued validation differs'
+[ -z "$(ls grid.csv.journal* 2>/dev/null)" ] || complain 'a journal remains'
+verdict 'sweep_mpi.validation_with_a_killed_rank_continues'
 
 ranks 3 "$@" -q --vary case.batch=8,0 -o bad.csv && complain 'an invalid value was accepted'
 [ "$(grep -c 'case.batch = "0" is out of range' "$scratch.err")" = 1 ] ||

@@ -135,9 +135,11 @@ static void validation_uses_the_smaller_draws_of_a_dataset(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
-	struct validation_request request = {.name = one_row(arena), .input = input_of(arena)};
+	const struct analysis_input input = input_of(arena);
+	struct validation_request request = {
+		.name = one_row(arena),
+		.input = {.options = input.options, .data_root = input.request.data_root}};
 	const char *broken;
-	request.input.request.setting_count = 0;
 	request.input.options.draws_count = 2;
 	const struct dataset_outcome *few = dataset_validate(arena, diag, &request, &broken);
 	request.draws_given = true;

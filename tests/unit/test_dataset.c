@@ -471,15 +471,14 @@ static void malformed_datasets_are_refused(void)
 	remove(path_of("own.cfg"));
 }
 
-/* Two programs, and a judge that names neither, both when the row is judged and when it is fitted.
- */
+/* The judge names neither program, both when the row is judged and when it is fitted. */
 static void unknown_judge_is_refused(void)
 {
-	static const struct predict_options options = {.draws_count = 0};
 	static const char said[] =
 		"table.tsv:2: dataset: the case of row 'x b=1' has no job or client "
 		"'nobody' (write judge = \"";
 	const char *root = data_root_find(arena), *broken = NULL;
+	const struct validation_input input = {.data_root = root};
 	const struct dataset *own = good(
 		read_with("a\tb\tv\nx\t1\t5\n",
 			  TALL "judge = \"nobody\"; settings = [\"case.topology=gpu-pool\", "
@@ -487,7 +486,7 @@ static void unknown_judge_is_refused(void)
 			  NULL, 0));
 	if (!own)
 		return;
-	check_refused(dataset_evaluate(arena, diag, own, root, &options, &broken), said);
+	check_refused(dataset_evaluate(arena, diag, own, &input, &broken), said);
 	diag = diag_new(arena);
 	double value = dataset_point(arena, diag, &own->rows[0], root, NULL, 0, 1, NULL, &broken);
 	check_refused(isnan(value) ? NULL : own, said);
@@ -521,13 +520,13 @@ static void malformed_grids_are_refused(void)
  * there are no intervals. */
 static void every_fitted_number_counts_once(void)
 {
-	static const struct predict_options options = {.draws_count = 0};
 	const char *root = data_root_find(arena), *broken = NULL;
+	const struct validation_input input = {.data_root = root};
 	diag = diag_new(arena);
 	const struct dataset *dataset =
 		good(dataset_read(arena, diag, root, "nvidia_mxnet_resnet50", NULL, 0));
 	const struct dataset_outcome *outcome =
-		dataset ? dataset_evaluate(arena, diag, dataset, root, &options, &broken) : NULL;
+		dataset ? dataset_evaluate(arena, diag, dataset, &input, &broken) : NULL;
 	if (!CHECK(outcome != NULL && !broken))
 		return;
 	CHECK(outcome->fitted_count == 4);
@@ -539,8 +538,9 @@ static void every_fitted_number_counts_once(void)
  * which it misses, relative to the measured value (Gneiting, Raftery 2007). */
 static void gains_errors_and_scores_follow_their_definitions(void)
 {
-	static const struct predict_options options = {.draws_count = 8, .seed = 1, .jobs = 1};
 	const char *root = data_root_find(arena), *broken = NULL;
+	const struct validation_input input = {
+		{.draws_count = 8, .seed = 1, .jobs = 1}, root, NULL};
 	const struct dataset *dataset = good(read_with(
 		"what\tvalue\tbatch\nrate\t20\t4\ngain\t1.5\t8\n",
 		"table = \"table.tsv\"; value = \"value\"; role = \"test\"; label = [\"what\"];"
@@ -551,7 +551,7 @@ static void gains_errors_and_scores_follow_their_definitions(void)
 		"{ is = \"gain\"; quantity = \"gain\"; reference = [\"case.batch=4\"]; } );",
 		NULL, 0));
 	const struct dataset_outcome *outcome =
-		dataset ? dataset_evaluate(arena, diag, dataset, root, &options, &broken) : NULL;
+		dataset ? dataset_evaluate(arena, diag, dataset, &input, &broken) : NULL;
 	if (!CHECK(outcome != NULL && !broken))
 		return;
 	const struct row_outcome *rate = &outcome->rows[0], *gain = &outcome->rows[1];
