@@ -423,8 +423,8 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 	return is_slower(e, point, last);
 }
 
-/* What is simulated of a plan: first steps, which are extended from a few micro-batches; all steps,
- * extended in the same way; or all steps as in a prediction. */
+/* The search simulates parts of a plan: first steps, which are extended from a few micro-batches;
+ * all steps, extended in the same way; or all steps as in a prediction. */
 enum extent { FIRST_STEPS, EXTENDED_STEPS, WHOLE_STEPS };
 static const struct setting short_settings[SHORT_SETTINGS] = {
 	{"case.micro_batches=0", {"farwire plan", 0}},
