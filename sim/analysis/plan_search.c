@@ -425,14 +425,14 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 
 /* The search simulates parts of a plan: first steps, which are extended from a few micro-batches;
  * all steps, extended in the same way; or all steps as in a prediction. */
-enum extent { FIRST_STEPS, EXTENDED_STEPS, WHOLE_STEPS };
+enum steps_shown { FIRST_STEPS, EXTENDED_STEPS, WHOLE_STEPS };
 static const struct setting short_settings[SHORT_SETTINGS] = {
 	{"case.micro_batches=0", {"farwire plan", 0}},
 	{"case.steps=1", {"farwire plan", 0}},
 	{"case.steps_warmup=0", {"farwire plan", 0}}};
 
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
-				    enum extent extent, const struct ending *ending,
+				    enum steps_shown extent, const struct ending *ending,
 				    const char **refused, struct sweep_fault *fault)
 {
 	bool first = extent == FIRST_STEPS;

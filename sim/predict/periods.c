@@ -3,7 +3,7 @@
 #include "sim/training/plan.h"
 
 /* How an outcome is extended. */
-struct extent {
+struct period_rule {
 	/* If the period before the last is used instead, the extended step and the times of its
 	 * ranks may change by these parts of the step. */
 	double step_ratio, part_ratio;
@@ -12,7 +12,7 @@ struct extent {
 	 * a host is hardly faster than its GPU. So each rank makes calls for this many queues. */
 	double queues;
 };
-static const struct extent exact = {5e-5, 5e-4, 0.5, 32}, quick = {1e-3, 1e-2, 0.6, 0};
+static const struct period_rule exact = {5e-5, 5e-4, 0.5, 32}, quick = {1e-3, 1e-2, 0.6, 0};
 enum { PLAYED_LEAST = 128 }; /* micro-batches of the runs of an exact extension */
 /* Longest run, because times in picoseconds fit into 63 bits up to 107 days. */
 static const double run_most_s = 4e6;
@@ -21,7 +21,7 @@ enum { RUNS_LEAST = 3 };
 struct periods {
 	struct arena *arena;
 	const struct scenario *scenario;
-	const struct extent *extent;
+	const struct period_rule *extent;
 	uint64_t seed;
 	/* three runs, and their numbers of micro-batches */
 	struct world_outcome runs[RUNS_LEAST];

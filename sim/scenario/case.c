@@ -87,8 +87,7 @@ static const struct param_row case_rows[] = {
 		    "largest number of measured steps of the slowest program; a run ends earlier "
 		    "when steps repeat; 0 means 16 (several programs: 128, or 20 million events)"),
 	PARAM_WHOLE(struct case_params, micro_batches_count, 0, 1000000, "128",
-		    "number of micro-batches from which a plan's step is extended by its period; "
-		    "fewer than 128 are faster, but right within 0.1 % instead of 0.01 %"),
+		    "micro-batches from which a step is extended; fewer: right within 0.1 %"),
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "number of GPUs of a job; 0 means no job, each program uses one GPU"),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
