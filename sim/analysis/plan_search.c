@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/plan_search.h"
+#include "sim/analysis/plan_estimate.h"
+#include "sim/analysis/plan_keys.h"
 #include "sim/analysis/plan_meter.h"
+#include "sim/base/parallel.h"
 
-enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64, FIRST_STEP = 2 /* settings */ };
+enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64, SHORT_SETTINGS = 3 };
 
 struct candidate {
 	const struct setting *settings; /* one for each axis */
 	size_t number;                  /* in the order in which candidates were tried */
+	bool confirmed;                 /* by whole steps */
 	struct found_plan found;
 };
 
@@ -14,6 +18,9 @@ struct known_units { /* plan_units_least of plans with the same key */
 	const char *key;
 	const struct unit_least *units;
 	size_t count;
+	const struct setting *settings; /* of the first of these plans */
+	struct pass_case pass;
+	double pass_ratio; /* simulated time of a micro-batch over that of the units */
 };
 
 struct search {
@@ -50,17 +57,6 @@ static const struct scenario *read_with(struct search *s, const char *text)
 	const struct case_request request =
 		request_with(s->arena, &s->request->input.request, more, SIZES + 1);
 	return case_read(s->arena, s->diag, &request);
-}
-
-static double link_Bps(const struct topology *topology, const char *gpu)
-{
-	double sum_Bps = 0;
-	for (size_t i = 0; i < topology->link_count; i++) {
-		const struct link_entry *link = &topology->links[i];
-		if (strcmp(link->ends[0], gpu) == 0 || strcmp(link->ends[1], gpu) == 0)
-			sum_Bps += fmax(link->traits.capacity_Bps[0], link->traits.capacity_Bps[1]);
-	}
-	return sum_Bps > 0 ? sum_Bps : INFINITY;
 }
 
 /* Counts the GPUs of the first machine of a cluster, whose name comes before a point, and adds up
@@ -114,22 +110,13 @@ static bool read_case(struct search *s)
 	for (size_t i = 0; i < s->job->simulated_count; i++) {
 		const struct gpu_entry *gpu = &topology->gpus[s->job->gpus[i]];
 		s->gpu_memory_B = fmin(s->gpu_memory_B, gpu->params.memory_B);
-		s->link_Bps = fmax(s->link_Bps, link_Bps(topology, gpu->name));
+		s->link_Bps = fmax(s->link_Bps, gpu_links_Bps(topology, gpu->name));
 	}
 	measure_machine(s);
 	return true;
 }
 
 /* ---- the values to try ---- */
-
-/* Returns "first,2 first,..." up to most. */
-static const char *powers(struct arena *arena, size_t most)
-{
-	const char *text = "1";
-	for (size_t n = 2; n <= most; n *= 2)
-		text = arena_printf(arena, "%s,%zu", text, n);
-	return text;
-}
 
 static const char *stages(const struct search *s)
 {
@@ -179,10 +166,10 @@ static bool choose_values(struct search *s)
 				   "or `farwire sweep` for other parameters)",
 				   request->axes[i].key);
 	}
-	add_key(s, "tp", powers(s->arena, job_machine_gpus(s->scenario, s->job)));
+	add_key(s, "tp", plan_key_powers(s->arena, job_machine_gpus(s->scenario, s->job)));
 	add_key(s, "pp", stages(s));
 	add_key(s, "chunks", "1,2,4");
-	add_key(s, "ep", powers(s->arena, experts(s->job->network)));
+	add_key(s, "ep", plan_key_powers(s->arena, experts(s->job->network)));
 	add_key(s, "micro_batch", "1,2,4,8");
 	add_key(s, "sharding", "none,optimizer,parameters");
 	add_key(s, "recompute",
@@ -191,54 +178,15 @@ static bool choose_values(struct search *s)
 	return diag_count(s->diag) == 0 && sweep_axes_check(s->diag, s->axes, s->axis_count);
 }
 
-/* Sets the field of the row from its text. Returns false if the text is not a value. */
-static bool set_field(const struct param_row *row, struct plan_params *params, const char *text)
-{
-	void *field = (char *)params + row->offset;
-	char *end = NULL;
-	switch (row->kind) {
-	case PARAM_KIND_NUMBER:
-		*(double *)field = strtod(text, &end);
-		return *end == '\0' && *(double *)field >= row->min &&
-		       *(double *)field <= row->max && *(double *)field == floor(*(double *)field);
-	case PARAM_KIND_BOOL:
-		*(bool *)field = strcmp(text, "true") == 0;
-		return *(bool *)field || strcmp(text, "false") == 0;
-	case PARAM_KIND_TEXT:
-		*(const char **)field = text;
-		return true;
-	default:
-		for (int i = 0; row->choices && row->choices[i]; i++)
-			if (strcmp(row->choices[i], text) == 0) {
-				*(int *)field = i;
-				return true;
-			}
-		return false;
-	}
-}
-
-/* Returns the row of "plan.tp" or "plan.tp=8"; NULL: there is none. */
-static const struct param_row *find_row(const char *text)
-{
-	const char *name = text + strlen("plan.");
-	for (size_t i = 0; i < plan_table.count; i++) {
-		char key[64];
-		param_key(&plan_table.rows[i], key, sizeof key);
-		if (strlen(key) == strcspn(name, "=") && strncmp(name, key, strlen(key)) == 0)
-			return &plan_table.rows[i];
-	}
-	return NULL;
-}
-
 /* Checks all values, so that a wrong one is reported instead of left out. */
 static bool values_are_right(struct search *s)
 {
 	for (size_t a = 0; a < s->axis_count; a++) {
 		const struct sweep_axis *axis = &s->axes[a];
-		const struct param_row *row = find_row(axis->key);
+		const struct param_row *row = plan_key_row(axis->key);
 		for (size_t i = 0; i < axis->count; i++) {
 			struct plan_params params = s->params;
-			if (!row || !set_field(row, &params, strchr(axis->texts[i], '=') + 1))
+			if (!row || !plan_key_set(row, &params, strchr(axis->texts[i], '=') + 1))
 				diag_error(s->diag, (struct origin){axis->from, 0},
 					   "'%s' is not a value of a plan (`farwire list "
 					   "parameters` shows the keys and their values)",
@@ -250,18 +198,6 @@ static bool values_are_right(struct search *s)
 
 /* ---- candidates ---- */
 
-/* Returns true if the key has no effect on the plan, so that one of its values is enough. */
-static bool is_idle(const struct training_plan *plan, const char *key)
-{
-	if (strcmp(key, "plan.schedule") == 0)
-		return plan->sizes[AXIS_PIPELINE] == 1 || plan->chunk_count > 1;
-	if (strcmp(key, "plan.chunks") == 0)
-		return plan->sizes[AXIS_PIPELINE] == 1;
-	if (strcmp(key, "plan.sharding") == 0)
-		return plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT] == 1;
-	return strcmp(key, "plan.sequence_parallel") == 0 && plan->sizes[AXIS_TENSOR] == 1;
-}
-
 /* Returns the memory that the plan must have; with plan.anyway it needs none. */
 static double memory_of(const struct training_plan *plan, const struct stack_params *stack)
 {
@@ -271,8 +207,10 @@ static double memory_of(const struct training_plan *plan, const struct stack_par
 	return most_B;
 }
 
-/* Returns the least time of the plan's step. */
-static double least_s(struct search *s, struct arena *scratch, const struct training_plan *plan)
+/* Returns what is known of the units of the plan. */
+static struct known_units *known_of(struct search *s, struct arena *scratch,
+				    const struct training_plan *plan,
+				    const struct setting *settings)
 {
 	const struct plan_params *params = plan->params;
 	const char *key =
@@ -282,29 +220,38 @@ static double least_s(struct search *s, struct arena *scratch, const struct trai
 			     params->sequence_parallel, plan->schedule->splits_backward);
 	for (size_t i = 0; i < s->known.count; i++)
 		if (strcmp(s->known.items[i].key, key) == 0)
-			return plan_least_s(plan, s->known.items[i].units, s->known.items[i].count,
-					    s->machine_gpus, s->machine_Bps);
+			return &s->known.items[i];
 	const struct plan_step step = {
 		.plan = plan,
 		.stack = s->job->stack,
 		.gpu = &s->scenario->topology.gpus[s->job->gpus[0]].params,
 		.efficiency = s->job->efficiency,
 	};
-	size_t count;
-	const struct unit_least *units = plan_units_least(scratch, &step, s->link_Bps, &count);
-	struct unit_least *copy = ARENA_ARRAY(s->arena, count, struct unit_least);
-	memcpy(copy, units, count * sizeof *copy);
-	*VEC_PUSH(s->arena, &s->known) =
-		(struct known_units){arena_strdup(s->arena, key), copy, count};
-	return plan_least_s(plan, copy, count, s->machine_gpus, s->machine_Bps);
+	struct known_units *known = VEC_PUSH(s->arena, &s->known);
+	*known = (struct known_units){.key = arena_strdup(s->arena, key),
+				      .settings = settings,
+				      .pass = pass_case_of(plan),
+				      .pass_ratio = 1};
+	const struct unit_least *units =
+		plan_units_least(scratch, &step, s->link_Bps, &known->count);
+	struct unit_least *copy = ARENA_ARRAY(s->arena, known->count, struct unit_least);
+	memcpy(copy, units, known->count * sizeof *copy);
+	known->units = copy;
+	return known;
+}
+
+/* Returns the least time of the plan's step, or its estimate from simulated micro-batches. */
+static double time_of(const struct search *s, struct arena *scratch,
+		      const struct training_plan *plan, const struct known_units *known, bool least)
+{
+	const struct unit_least *units =
+		units_scaled(scratch, known->units, known->count, least ? 1 : known->pass_ratio);
+	return plan_least_s(plan, units, known->count, s->machine_gpus, s->machine_Bps);
 }
 
 static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
-		 const size_t *at)
+		 const struct setting *settings)
 {
-	struct setting *settings = ARENA_ARRAY(s->arena, s->axis_count, struct setting);
-	for (size_t a = 0; a < s->axis_count; a++)
-		settings[a] = (struct setting){s->axes[a].texts[at[a]], {s->axes[a].from, 0}};
 	struct candidate new = {.settings = settings,
 				.number = s->fitting.count + s->large.count,
 				.found = {.name = plan_text(s->arena, plan),
@@ -313,26 +260,36 @@ static void keep(struct search *s, struct arena *scratch, const struct training_
 		*VEC_PUSH(s->arena, &s->large) = new;
 		return;
 	}
-	new.found.least_s = least_s(s, scratch, plan);
+	new.found.least_s = time_of(s, scratch, plan, known_of(s, scratch, plan, settings), true);
 	*VEC_PUSH(s->arena, &s->fitting) = new;
+}
+
+/* Returns the plan of settings, one for each axis; NULL: it is impossible, and *why says so. */
+static const struct training_plan *plan_of(const struct search *s, struct arena *scratch,
+					   const struct setting *settings, const char **why)
+{
+	struct plan_params *params = ARENA_NEW(scratch, struct plan_params);
+	*params = s->params;
+	for (size_t a = 0; a < s->axis_count; a++)
+		plan_key_set(plan_key_row(s->axes[a].key), params,
+			     strchr(settings[a].text, '=') + 1);
+	return plan_new(scratch, s->job->network, params, s->job->rank_count, why);
 }
 
 /* Keeps a combination of values if it is a possible plan. */
 static void try_plan(struct search *s, const size_t *at)
 {
 	struct arena *scratch = arena_new();
-	struct plan_params params = s->params;
+	struct setting *settings = ARENA_ARRAY(s->arena, s->axis_count, struct setting);
 	for (size_t a = 0; a < s->axis_count; a++)
-		set_field(find_row(s->axes[a].key), &params,
-			  strchr(s->axes[a].texts[at[a]], '=') + 1);
+		settings[a] = (struct setting){s->axes[a].texts[at[a]], {s->axes[a].from, 0}};
 	const char *why = NULL;
-	const struct training_plan *plan =
-		plan_new(scratch, s->job->network, &params, s->job->rank_count, &why);
+	const struct training_plan *plan = plan_of(s, scratch, settings, &why);
 	bool repeats = false;
 	for (size_t a = 0; plan && a < s->axis_count; a++)
-		repeats |= at[a] > 0 && is_idle(plan, s->axes[a].key);
+		repeats |= at[a] > 0 && plan_key_is_idle(plan, s->axes[a].key);
 	if (plan && !repeats)
-		keep(s, scratch, plan, at);
+		keep(s, scratch, plan, settings);
 	else if (!plan && !s->refused)
 		s->refused = arena_strdup(s->arena, why);
 	arena_free(scratch);
@@ -354,16 +311,40 @@ static bool find_candidates(struct search *s)
 	return diag_count(s->diag) == 0;
 }
 
+static void measure_pass(void *ctx, size_t index)
+{
+	struct search *s = ctx;
+	struct known_units *known = &s->known.items[index];
+	double pass_s =
+		pass_case_s(&s->request->input, known->settings, s->axis_count, &known->pass);
+	known->pass_ratio = fmax(1, pass_s / units_pass_s(known->units, known->count));
+}
+
+/* Estimates the step time of each plan that fits. */
+static void estimate(struct search *s)
+{
+	parallel_each(s->request->input.options.jobs, s->known.count, measure_pass, s);
+	for (size_t i = 0; i < s->fitting.count; i++) {
+		struct arena *scratch = arena_new();
+		struct candidate *c = &s->fitting.items[i];
+		const char *why = NULL;
+		const struct training_plan *plan = plan_of(s, scratch, c->settings, &why);
+		c->found.estimate_s =
+			time_of(s, scratch, plan, known_of(s, scratch, plan, c->settings), false);
+		arena_free(scratch);
+	}
+}
+
 /* Orders plans that are equal otherwise by their numbers. */
 static int in_order(double x, double y, const struct candidate *a, const struct candidate *b)
 {
 	return x != y ? (x > y) - (x < y) : (a->number > b->number) - (a->number < b->number);
 }
 
-static int by_least(const void *a, const void *b)
+static int by_estimate(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	return in_order(x->found.least_s, y->found.least_s, x, y);
+	return in_order(x->found.estimate_s, y->found.estimate_s, x, y);
 }
 
 static int by_memory(const void *a, const void *b)
@@ -382,6 +363,10 @@ struct ending {
 	const struct candidate *plans;
 	size_t count, most_count, best_steps; /* best_steps: those for one of the best plans */
 };
+
+/* No step is faster than its estimate by more than this factor in the cases of
+ * tests/unit/plan_search.sh. */
+static const double error_factor = 1.03;
 
 static double throughput_of(const struct prediction *prediction)
 {
@@ -407,7 +392,8 @@ static double last_of_best(const struct ending *e, const struct prediction *cons
 
 static bool is_slower(const struct ending *e, size_t point, double throughput)
 {
-	return e->plans[point].found.least_s * throughput > e->search->params.global_batch_count;
+	return e->plans[point].found.estimate_s * throughput >
+	       error_factor * e->search->params.global_batch_count;
 }
 
 /* Estimates how many steps follow. As long as fewer plans are done than asked for, the last of them
@@ -419,10 +405,11 @@ static void estimate_steps(const struct ending *e, const struct prediction *cons
 	double factor = 1;
 	for (size_t i = 0; i < e->count && points[i]; i++)
 		if (points[i]->ok)
-			factor = fmax(factor, points[i]->step_s.value / e->plans[i].found.least_s);
+			factor = fmax(factor,
+				      points[i]->step_s.value / e->plans[i].found.estimate_s);
 	if (last == 0 && best > 0)
 		last = e->search->params.global_batch_count /
-		       (e->plans[best - 1].found.least_s * factor);
+		       (e->plans[best - 1].found.estimate_s * factor);
 	while (needed < e->count && !is_slower(e, needed, last))
 		needed++;
 	plan_meter_expect(&e->search->meter, needed, best * e->best_steps);
@@ -447,13 +434,20 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 	return is_slower(e, point, last);
 }
 
-static const struct setting first_step[FIRST_STEP] = {{"case.steps=1", {"farwire plan", 0}},
-						      {"case.steps_warmup=0", {"farwire plan", 0}}};
+/* The search simulates parts of a plan: first steps, which are extended from a few micro-batches;
+ * all steps, extended in the same way; or all steps as in a prediction. */
+enum steps_shown { FIRST_STEPS, EXTENDED_STEPS, WHOLE_STEPS };
+static const struct setting short_settings[SHORT_SETTINGS] = {
+	{"case.micro_batches=0", {"farwire plan", 0}},
+	{"case.steps=1", {"farwire plan", 0}},
+	{"case.steps_warmup=0", {"farwire plan", 0}}};
 
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
-				    bool best, const struct ending *ending, const char **refused,
-				    struct sweep_fault *fault)
+				    enum steps_shown extent, const struct ending *ending,
+				    const char **refused, struct sweep_fault *fault)
 {
+	bool first = extent == FIRST_STEPS;
+	const size_t short_count = s->takes_first_step ? SHORT_SETTINGS : 1;
 	const struct setting **settings = ARENA_ARRAY(s->arena, count, const struct setting *);
 	for (size_t i = 0; i < count; i++)
 		settings[i] = plans[i].settings;
@@ -465,16 +459,16 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 					.refused = refused};
 	struct sweep_request request = {.input = s->request->input,
 					.list = &list,
-					.journal = best ? NULL : s->request->journal};
-	if (!best)
+					.journal = first ? s->request->journal : NULL};
+	if (first)
 		request.input.options.draws_count = 0;
-	if (!best && s->takes_first_step)
-		request.input.request =
-			request_with(s->arena, &request.input.request, first_step, FIRST_STEP);
+	if (extent != WHOLE_STEPS)
+		request.input.request = request_with(s->arena, &request.input.request,
+						     short_settings, first ? short_count : 1);
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	request.input.options.watch = (struct watch){plan_meter_draw, &s->meter};
-	request.input.options.draw_settings = first_step;
-	request.input.options.draw_setting_count = s->takes_first_step ? FIRST_STEP : 0;
+	request.input.options.draw_settings = short_settings;
+	request.input.options.draw_setting_count = short_count;
 	return sweep_run(s->arena, s->diag, &request, fault);
 }
 
@@ -485,31 +479,53 @@ static int by_throughput(const void *a, const void *b)
 			y);
 }
 
-static bool run_plans(struct search *s, struct plan_search *search, struct sweep_fault *fault)
+/* Simulates the best plans, which are in order of their first steps, with intervals. Then confirms
+ * the first one by whole steps, until no other plan is before it. */
+static bool run_best(struct search *s, struct candidate *plans, size_t count,
+		     struct sweep_fault *fault)
+{
+	const char *refused;
+	const char **all = ARENA_ARRAY(s->arena, count, const char *);
+	const struct sweep *sweep = simulate(s, plans, count, EXTENDED_STEPS, NULL, all, fault);
+	for (size_t i = 0; sweep && i < count; i++)
+		if (throughput_of(sweep->points[i]) > 0) /* else its first step remains */
+			plans[i].found.prediction = sweep->points[i];
+	qsort(plans, count, sizeof *plans, by_throughput);
+	while (sweep && !plans[0].confirmed) {
+		sweep = simulate(s, plans, 1, WHOLE_STEPS, NULL, &refused, fault);
+		if (sweep && throughput_of(sweep->points[0]) > 0)
+			plans[0].found.prediction = sweep->points[0];
+		plans[0].confirmed = true;
+		qsort(plans, count, sizeof *plans, by_throughput);
+	}
+	return sweep != NULL;
+}
+
+/* Returns how many plans, in order of their estimates, the search simulates: up to the first one
+ * whose estimate is above the steps of the best ones before it. Threads may have simulated more. */
+static size_t needed_plans(struct ending *e, const struct prediction *const *points)
+{
+	size_t all = e->count, needed = 0;
+	for (; needed < all; needed++) {
+		e->count = needed;
+		if (is_slower(e, needed, last_of_best(e, points)))
+			break;
+	}
+	e->count = all;
+	return needed;
+}
+
+/* Keeps the simulated plans. Returns their number. */
+static size_t keep_simulated(struct search *s, struct plan_search *search, struct candidate *plans,
+			     size_t count, const struct prediction *const *points,
+			     const char *const *refused)
 {
 	bool none = s->fitting.count == 0;
-	struct candidate *plans = none ? s->large.items : s->fitting.items;
-	size_t count = none ? s->large.count : s->fitting.count, kept = 0;
-	qsort(plans, count, sizeof *plans, none ? by_memory : by_least);
-	if (none && count > s->request->most_count)
-		count = s->request->most_count;
-	size_t draws = s->request->input.options.draws_count;
-	size_t own_steps = s->takes_first_step ? FULL_STEPS + (draws > 0) : 1;
-	size_t best_steps = own_steps + draws;
-	const struct ending ending = {s, plans, count, s->request->most_count, best_steps};
-	plan_meter_begin(&s->meter, 1, count, none ? 0 : s->request->most_count * best_steps);
-	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
-	const struct sweep *sweep =
-		simulate(s, plans, count, false, none || s->request->exhaustive ? NULL : &ending,
-			 refused, fault);
-	if (!sweep)
-		return false;
-	double last = last_of_best(&ending, sweep->points);
+	size_t kept = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct prediction *point = sweep->points[i];
-		bool needed = !is_slower(&ending, i, last);
+		const struct prediction *point = points[i];
+		bool needed = i < search->needed_count;
 		const char *why = point && !point->ok ? point->reason : refused[i];
-		search->needed_count += needed;
 		if (needed && !none && why && search->refused_count++ == 0)
 			search->refused =
 				arena_printf(s->arena, "%s: %s", plans[i].found.name, why);
@@ -518,6 +534,30 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		plans[kept] = plans[i];
 		plans[kept++].found.prediction = point;
 	}
+	return kept;
+}
+
+static bool run_plans(struct search *s, struct plan_search *search, struct sweep_fault *fault)
+{
+	bool none = s->fitting.count == 0;
+	struct candidate *plans = none ? s->large.items : s->fitting.items;
+	size_t count = none ? s->large.count : s->fitting.count;
+	qsort(plans, count, sizeof *plans, none ? by_memory : by_estimate);
+	if (none && count > s->request->most_count)
+		count = s->request->most_count;
+	size_t draws = s->request->input.options.draws_count;
+	size_t own_steps = s->takes_first_step ? FULL_STEPS + (draws > 0) : 1;
+	size_t best_steps = own_steps + draws;
+	struct ending ending = {s, plans, count, s->request->most_count, best_steps};
+	plan_meter_begin(&s->meter, 1, count, none ? 0 : s->request->most_count * best_steps);
+	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
+	const struct sweep *sweep =
+		simulate(s, plans, count, FIRST_STEPS,
+			 none || s->request->exhaustive ? NULL : &ending, refused, fault);
+	if (!sweep)
+		return false;
+	search->needed_count = none ? count : needed_plans(&ending, sweep->points);
+	size_t kept = keep_simulated(s, search, plans, count, sweep->points, refused);
 	if (kept == 0) {
 		diag_error(s->diag, (struct origin){0}, "farwire: no plan can be simulated: %s",
 			   search->refused);
@@ -526,21 +566,16 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	if (!none)
 		qsort(plans, kept, sizeof *plans, by_throughput);
 	search->best_count = kept < s->request->most_count ? kept : s->request->most_count;
-	if (!none) {
-		plan_meter_begin(&s->meter, own_steps, s->meter.done,
-				 search->best_count * best_steps);
-		sweep = simulate(s, plans, search->best_count, true, NULL, refused, fault);
-		for (size_t i = 0; sweep && i < search->best_count; i++)
-			if (throughput_of(sweep->points[i]) > 0) /* else its first step remains */
-				plans[i].found.prediction = sweep->points[i];
-		qsort(plans, search->best_count, sizeof *plans, by_throughput);
-	}
+	plan_meter_begin(&s->meter, own_steps, s->meter.done,
+			 none ? 0 : (search->best_count + 1) * best_steps);
+	if (!none && !run_best(s, plans, search->best_count, fault))
+		return false;
 	struct found_plan *found = ARENA_ARRAY(s->arena, kept, struct found_plan);
 	for (size_t i = 0; i < kept; i++)
 		found[i] = plans[i].found;
 	search->plans = found;
 	search->plan_count = kept;
-	return sweep != NULL;
+	return true;
 }
 
 const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag,
@@ -565,5 +600,8 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 				       .gpu_memory_B = s->gpu_memory_B,
 				       .possible_count = s->fitting.count + s->large.count,
 				       .fitting_count = s->fitting.count};
-	return request->count_only || run_plans(s, search, fault) ? search : NULL;
+	if (request->count_only)
+		return search;
+	estimate(s);
+	return run_plans(s, search, fault) ? search : NULL;
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Searches the plans by which a transformer can be split over the GPUs of a case.
  *
- * All combinations of the values of a plan's keys are tried, in four steps:
+ * All combinations of the values of a plan's keys are tried, in five steps:
  *   1. plan_new refuses those that are impossible.
  *   2. plan_memory_B leaves out those that do not fit into the GPUs' memory.
- *   3. plan_least_s gives each of them a time that its step cannot be below.
- *   4. They are simulated in ascending order of that time. The search ends at the first plan whose
- *      least time is above the step time of the plan that is last among the best ones so far.
- * All plans train the same global batch. A plan that was not simulated has a longer step than each
- * of the best ones, so the best plans are those of a simulation of all plans. */
+ *   3. plan_least_s with the simulated time of a micro-batch estimates the step of each of them.
+ *   4. Their first steps are simulated in ascending order of the estimates, extended from a few
+ *      micro-batches. The search ends at the first plan whose estimate is more than 3 % above the
+ *      step time of the plan that is last among the best ones so far.
+ *   5. All steps of the best plans are simulated in the same way. The first one is then confirmed
+ *      by whole steps.
+ * All plans train the same global batch. The best plans are those of a simulation of all plans, if
+ * no estimate of the others is more than 3 % above their steps (tests/unit/plan_search.sh). */
 #pragma once
 
 #include "sim/analysis/sweep.h"
@@ -27,9 +30,10 @@ struct plan_search_request {
 };
 
 struct found_plan {
-	const char *name; /* as in --plan: "tp=8,pp=2,dp=4" */
-	double memory_B;  /* of the rank that needs most */
-	double least_s;   /* no step is faster */
+	const char *name;  /* as in --plan: "tp=8,pp=2,dp=4" */
+	double memory_B;   /* of the rank that needs most */
+	double least_s;    /* no step is faster */
+	double estimate_s; /* of the step */
 	const struct prediction *prediction;
 };
 
@@ -37,7 +41,7 @@ struct plan_search {
 	const char *name; /* of the case */
 	double batch_count, gpu_memory_B;
 	size_t possible_count, fitting_count;
-	size_t needed_count;  /* plans that no search can leave out */
+	size_t needed_count;  /* plans that a search simulates */
 	size_t refused_count; /* of these, plans that cannot be simulated */
 	const char *refused;  /* name of the first one, and the reason; NULL: none */
 	/* the simulated plans of these, the best first; if no plan fits, those that need least

@@ -2,16 +2,18 @@
 #include "sim/predict/periods.h"
 #include "sim/training/plan.h"
 
-/* If the period before the last is used instead, the extended step and the times of its ranks may
- * change by these parts of the step. */
-static const double step_ratio = 5e-5, part_ratio = 5e-4;
-/* Runs for an extension have at most this part of all micro-batches. */
-static const double worth_ratio = 0.5;
-/* Rates change when the launch queue of a GPU is full for the first time, which is late if a host
- * is hardly faster than its GPU. So runs for an extension have at least PLAYED_LEAST micro-batches,
- * and each rank makes calls for `queues_least` queues in them. */
-static const double queues_least = 32;
-enum { PLAYED_LEAST = 128 };
+/* How an outcome is extended. */
+struct period_rule {
+	/* If the period before the last is used instead, the extended step and the times of its
+	 * ranks may change by these parts of the step. */
+	double step_ratio, part_ratio;
+	double worth_ratio; /* runs for it have at most this part of all micro-batches */
+	/* Rates change when the launch queue of a GPU is full for the first time, which is late if
+	 * a host is hardly faster than its GPU. So each rank makes calls for this many queues. */
+	double queues;
+};
+static const struct period_rule exact = {5e-5, 5e-4, 0.5, 32}, quick = {1e-3, 1e-2, 0.6, 0};
+enum { PLAYED_LEAST = 128 }; /* micro-batches of the runs of an exact extension */
 /* Longest run, because times in picoseconds fit into 63 bits up to 107 days. */
 static const double run_most_s = 4e6;
 enum { RUNS_LEAST = 3 };
@@ -19,6 +21,7 @@ enum { RUNS_LEAST = 3 };
 struct periods {
 	struct arena *arena;
 	const struct scenario *scenario;
+	const struct period_rule *extent;
 	uint64_t seed;
 	/* three runs, and their numbers of micro-batches */
 	struct world_outcome runs[RUNS_LEAST];
@@ -80,12 +83,12 @@ static bool is_settled(const struct periods *p)
 	double times_s[RUNS_LEAST];
 	for (size_t i = 0; i < RUNS_LEAST; i++)
 		times_s[i] = job_run_step_s(&p->runs[i].jobs[0]);
-	bool even = is_even(p, times_s, step_ratio);
+	bool even = is_even(p, times_s, p->extent->step_ratio);
 	for (size_t rank = 0; even && rank < p->scenario->jobs[0].rank_count; rank++)
 		for (int k = 0; k < GPU_TIME_COUNT; k++) {
 			for (size_t i = 0; i < RUNS_LEAST; i++)
 				times_s[i] = s_from_ps(p->runs[i].jobs[0].rank_times[rank].ps[k]);
-			even = even && is_even(p, times_s, part_ratio);
+			even = even && is_even(p, times_s, p->extent->part_ratio);
 		}
 	return even;
 }
@@ -221,7 +224,8 @@ static size_t periods_least(const struct periods *p)
 	double queue = p->scenario->topology.gpus[job->gpus[0]].params.queue_depth_count;
 	double calls = (double)p->runs[2].jobs[0].steps[0].calls_count / (double)job->rank_count;
 	double period = (double)plan_shorter(plan, 1).played_count - p->counts[2];
-	double wanted = fmax(PLAYED_LEAST, p->counts[2] * queues_least * queue / fmax(calls, 1));
+	double wanted = fmax(p->scenario->params->micro_batches_count,
+			     p->counts[2] * p->extent->queues * queue / fmax(calls, 1));
 	double periods = ceil(fmax(0, wanted - p->counts[2]) / period);
 	return (size_t)fmin(periods, (double)plan->micro_batch_count);
 }
@@ -230,7 +234,7 @@ static size_t periods_least(const struct periods *p)
 static bool extends(struct periods *p, struct world_outcome *outcome)
 {
 	const struct training_plan *plan = p->scenario->jobs[0].plan;
-	double most = worth_ratio * (double)plan->micro_batch_count, used = 0;
+	double most = p->extent->worth_ratio * (double)plan->micro_batch_count, used = 0;
 	size_t first_periods = 0;
 	for (size_t run = 0, periods = 0; is_worth(plan, first_periods, most); run++) {
 		struct training_plan *shorter = ARENA_NEW(p->arena, struct training_plan);
@@ -253,6 +257,8 @@ static bool extends(struct periods *p, struct world_outcome *outcome)
 			*outcome = extended(p);
 			return true;
 		}
+		if (run + 1 >= RUNS_LEAST && p->extent == &quick)
+			return false;
 		if (run == 0 && periods == 0) {
 			first_periods = periods = periods_least(p);
 			run -= periods > 0;
@@ -268,7 +274,11 @@ static bool extends(struct periods *p, struct world_outcome *outcome)
 struct world_outcome periods_run(struct arena *arena, const struct scenario *scenario,
 				 uint64_t seed, struct trace *trace)
 {
-	struct periods p = {.arena = arena, .scenario = scenario, .seed = seed};
+	bool is_exact = scenario->params->micro_batches_count >= PLAYED_LEAST;
+	struct periods p = {.arena = arena,
+			    .scenario = scenario,
+			    .extent = is_exact ? &exact : &quick,
+			    .seed = seed};
 	struct world_outcome outcome;
 	if (may_extend(scenario, trace) && extends(&p, &outcome))
 		return outcome;

@@ -87,6 +87,8 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
 		    "largest number of measured steps of the slowest program; a run ends earlier "
 		    "when steps repeat; 0 means 16 (several programs: 128, or 20 million events)"),
+	PARAM_WHOLE(struct case_params, micro_batches_count, 0, 1000000, "128",
+		    "micro-batches from which a step is extended; fewer: right within 0.1 %"),
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "number of GPUs of a job; 0 means no job, each program uses one GPU"),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
@@ -521,9 +523,8 @@ static const char *case_name(const struct reader *c)
 			    batches_of(c));
 }
 
-/* Returns the limit of events. A step of a plan with hundreds of micro-batches on a hundred GPUs
- * has ten times as many as other jobs, so a plan has a larger one: up to ten minutes on one core.
- */
+/* Returns the limit of events. A plan has a larger one, because a step of hundreds of micro-batches
+ * on a hundred GPUs has ten times as many as other jobs: up to ten minutes on one core. */
 static uint64_t events_most(const struct reader *c)
 {
 	static const uint64_t usual = 100000000, of_plan = 2000000000;
@@ -583,14 +584,13 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 		return scenario;
 	struct case_request again = *request;
 	c.request = &again;
-	const char *not_folded = NULL;
+	const char *why, *not_folded = NULL;
 	c.fold = fold_machines(arena, scenario, look.fold, &not_folded);
 	const struct job_entry *entry = &scenario->jobs[0];
 	if (entry->recorded)
 		again.calls = entry->recorded->calls;
-	const char *why = entry->plan && !c.fold
-				  ? case_plan_too_large(&look, entry->plan, entry->rank_count)
-				  : NULL;
+	why = entry->plan && !c.fold ? case_plan_too_large(&look, entry->plan, entry->rank_count)
+				     : NULL;
 	if (why) /* before all machines are read */
 		case_plan_refused(&look, why);
 	if (why || !read_all(&c))

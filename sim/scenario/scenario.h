@@ -43,7 +43,8 @@ struct case_params {
 	double batch_count, sequence_count, fraction_ratio, memory_fraction_ratio, copies_count;
 	double tensor_count, data_count, expert_count, pipeline_count, prefill_count;
 	const char *prices;
-	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
+	double steps_warmup_count, steps_count, micro_batches_count;
+	double gpus_count, gpus_per_machine_count;
 	double programs_count;
 	const char *exchange, *guest;
 	double straggler_ratio, slowest_of_count, epochs_count, images_count, tokens_count,

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/plan_estimate.h"
+#include "sim/base/diag.h"
+
+struct pass_case pass_case_of(const struct training_plan *plan)
+{
+	size_t ranks = plan->sizes[AXIS_TENSOR] * plan->sizes[AXIS_CONTEXT];
+	return (struct pass_case){ranks * plan->expert_count,
+				  plan->micro_batch * plan->expert_count};
+}
+
+static double step_s(const struct analysis_input *input, const struct setting *settings,
+		     size_t count, const struct pass_case *pass, size_t micro_batches)
+{
+	static const char *const fixed[] = {
+		"plan.pp=1",          "plan.dp=0",        "plan.chunks=1", "plan.schedule=auto",
+		"plan.sharding=none", "plan.anyway=true", "case.steps=1",  "case.steps_warmup=0"};
+	enum { FIXED = sizeof fixed / sizeof fixed[0] };
+	struct arena *arena = arena_new();
+	struct setting more[FIXED + 2];
+	for (size_t i = 0; i < FIXED; i++)
+		more[i] = (struct setting){fixed[i], {"farwire plan", 0}};
+	more[FIXED] = (struct setting){arena_printf(arena, "case.gpus=%zu", pass->gpu_count),
+				       {"farwire plan", 0}};
+	more[FIXED + 1] = (struct setting){
+		arena_printf(arena, "plan.global_batch=%zu", pass->batch_count * micro_batches),
+		{"farwire plan", 0}};
+	struct case_request request = request_with(arena, &input->request, settings, count);
+	request = request_with(arena, &request, more, FIXED + 2);
+	struct predict_options options = {.seed = input->options.seed, .jobs = 1};
+	const char *broken = NULL;
+	const struct prediction *p =
+		predict_case(arena, diag_new(arena), &request, &options, &broken);
+	double time_s = p && p->ok ? p->step_s.value : 0;
+	arena_free(arena);
+	return time_s;
+}
+
+double pass_case_s(const struct analysis_input *input, const struct setting *settings, size_t count,
+		   const struct pass_case *pass)
+{
+	double one_s = step_s(input, settings, count, pass, 1);
+	return one_s > 0 ? fmax(0, step_s(input, settings, count, pass, 2) - one_s) : 0;
+}
+
+double units_pass_s(const struct unit_least *units, size_t count)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < count; i++)
+		sum_s += units[i].forward_s + units[i].backward_s + units[i].weights_s;
+	return sum_s;
+}
+
+const struct unit_least *units_scaled(struct arena *arena, const struct unit_least *units,
+				      size_t count, double ratio)
+{
+	struct unit_least *scaled = ARENA_ARRAY(arena, count, struct unit_least);
+	for (size_t i = 0; i < count; i++) {
+		scaled[i] = units[i];
+		scaled[i].forward_s *= ratio;
+		scaled[i].backward_s *= ratio;
+		scaled[i].weights_s *= ratio;
+	}
+	return scaled;
+}
+
+double gpu_links_Bps(const struct topology *topology, const char *gpu)
+{
+	double sum_Bps = 0;
+	for (size_t i = 0; i < topology->link_count; i++) {
+		const struct link_entry *link = &topology->links[i];
+		if (strcmp(link->ends[0], gpu) == 0 || strcmp(link->ends[1], gpu) == 0)
+			sum_Bps += fmax(link->traits.capacity_Bps[0], link->traits.capacity_Bps[1]);
+	}
+	return sum_Bps > 0 ? sum_Bps : INFINITY;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The time of a micro-batch on one model replica without a pipeline, from which the search of plans
+ * estimates steps. Plans that differ only in stages, chunks, schedule and sharding share it. */
+#pragma once
+
+#include "sim/analysis/analysis.h"
+#include "sim/training/plan.h"
+
+struct pass_case {
+	size_t gpu_count, batch_count; /* GPUs of the replica, and samples of a micro-batch */
+};
+struct pass_case pass_case_of(const struct training_plan *plan);
+/* Simulates steps of one and of two micro-batches. Returns the difference, which has no start and
+ * no end of a step; 0: the case cannot be simulated. */
+double pass_case_s(const struct analysis_input *input, const struct setting *settings, size_t count,
+		   const struct pass_case *pass);
+/* Returns the time of a micro-batch in all units. */
+double units_pass_s(const struct unit_least *units, size_t count);
+/* Returns the units with their times multiplied by the ratio. */
+const struct unit_least *units_scaled(struct arena *arena, const struct unit_least *units,
+				      size_t count, double ratio);
+/* Returns the bandwidth of all links of a GPU; INFINITY: it has none. */
+double gpu_links_Bps(const struct topology *topology, const char *gpu);
