@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CUDA driver: the cost of a call on its host thread, the operation that it adds to the GPU's
  * queue, and the time at which it returns. */
+#include "sim/base/hash.h"
 #include "sim/cuda/driver_internal.h"
+#include "sim/engine/trace.h"
 #include "sim/transport/dma.h"
 
 /* The action that follows a call's work on the host. */
@@ -197,6 +199,20 @@ int64_t cuda_process_exposed_ps(const struct cuda_process *process)
 	return process->exposed_ps + (process->peer_ops_count > 0 ? exposed_since_ps(process) : 0);
 }
 
+/* Tells both ends of a message in the trace. Messages of a pair have tickets in their order. */
+static void trace_ends(const struct peer_op *op)
+{
+	bool sends = op->call.kind == CALL_SEND;
+	uint64_t self = op->process->spec.member, peer = op->call.peer;
+	uint64_t message = (uintptr_t)op->process->spec.peers;
+	if (!sends && op->call.kind != CALL_RECEIVE)
+		return;
+	message = hash_spread(message ^ hash_spread(sends ? self : peer));
+	message = hash_spread(message ^ hash_spread(sends ? peer : self) ^ op->call.tag);
+	trace_message(engine_trace(op->process->spec.engine), hash_spread(message ^ op->ticket) | 1,
+		      sends);
+}
+
 static void peer_op_over(void *ctx, uint64_t arg)
 {
 	struct peer_op *op = ctx;
@@ -207,6 +223,7 @@ static void peer_op_over(void *ctx, uint64_t arg)
 	if (process->peer_ops_count == 1)
 		process->exposed_ps += exposed_since_ps(process);
 	process->peer_ops_count--;
+	trace_ends(op);
 	POOL_GIVE(op, process->free_peer_ops);
 	gpu_peers_finished(stream);
 }

@@ -15,6 +15,7 @@ struct trace {
 	VEC(struct track) tracks;
 	struct names *names; /* names of tracks, shared between groups */
 	VEC(struct span) spans;
+	struct span next; /* its message */
 };
 
 struct trace *trace_new(struct arena *arena)
@@ -53,7 +54,15 @@ void trace_span(struct trace *trace, uint32_t track, enum span_kind kind, const 
 	FW_ASSERT(track < trace->tracks.count);
 	FW_ASSERT(kind < SPAN_KIND_COUNT);
 	FW_ASSERT(start_ps <= end_ps);
-	*VEC_PUSH(trace->arena, &trace->spans) = (struct span){start_ps, end_ps, track, kind, name};
+	*VEC_PUSH(trace->arena, &trace->spans) = (struct span){
+		start_ps, end_ps, track, kind, name, trace->next.message, trace->next.sends};
+	trace->next.message = 0;
+}
+
+void trace_message(struct trace *trace, uint64_t message, bool sends)
+{
+	if (trace)
+		trace->next = (struct span){.message = message, .sends = sends};
 }
 
 size_t trace_span_count(const struct trace *trace)

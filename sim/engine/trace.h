@@ -29,6 +29,8 @@ struct span {
 	uint32_t track;
 	enum span_kind kind;
 	const char *name; /* borrowed; must live as long as the trace's arena */
+	uint64_t message; /* which message it sends or receives; 0: none */
+	bool sends;
 };
 
 struct trace *trace_new(struct arena *arena);
@@ -37,6 +39,10 @@ struct trace *trace_new(struct arena *arena);
 uint32_t trace_track(struct trace *trace, const char *group, const char *name);
 void trace_span(struct trace *trace, uint32_t track, enum span_kind kind, const char *name,
 		int64_t start_ps, int64_t end_ps);
+
+/* Says that the next span sends or receives this message. Its number is not 0, and both ends have
+ * the same one. */
+void trace_message(struct trace *trace, uint64_t message, bool sends);
 
 size_t trace_span_count(const struct trace *trace);
 const struct span *trace_span_at(const struct trace *trace, size_t index);

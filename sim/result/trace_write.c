@@ -152,6 +152,64 @@ static void put_span(FILE *out, bool *first, const struct placed *placed, size_t
 	jw_close(&json);
 }
 
+/* Sorts by message, its sender first. */
+static int message_compare(const void *a, const void *b)
+{
+	const struct placed *x = a;
+	const struct placed *y = b;
+	return ORDER_THEN(x->span->message, y->span->message,
+			  ORDER_THEN(y->span->sends, x->span->sends, ORDER(x->index, y->index)));
+}
+
+static void put_end(FILE *out, bool *first, const struct placed *placed, size_t process, size_t id)
+{
+	bool sends = placed->span->sends;
+	struct json_writer json = begin_event(out, first, sends ? "s" : "f", "message");
+	jw_text(&json, "cat", "message");
+	jw_count(&json, "id", id);
+	if (!sends)
+		jw_text(&json, "bp", "e"); /* the span around the time, not the next one */
+	jw_count(&json, "pid", process);
+	jw_count(&json, "tid", placed->lane + 1);
+	int64_t start_ns = placed->span->start_ps / 1000, end_ns = placed->span->end_ps / 1000;
+	put_us(&json, "ts", !sends && end_ns > start_ns ? end_ns - 1 : start_ns);
+	jw_close(&json);
+}
+
+struct pair { /* both ends of a message */
+	struct placed from, to;
+};
+
+static int pair_compare(const void *a, const void *b)
+{
+	const struct pair *x = a;
+	const struct pair *y = b;
+	return ORDER(x->from.index, y->from.index);
+}
+
+/* Writes an arrow (a flow) from the sender to the receiver of each message of which the trace has
+ * both, in the order of the senders' ends. */
+static void put_messages(FILE *out, bool *first, struct arena *scratch, const struct layout *layout,
+			 const size_t *groups)
+{
+	struct placed *ends = ARENA_ARRAY(scratch, layout->span_count, struct placed);
+	struct pair *pairs = ARENA_ARRAY(scratch, layout->span_count / 2 + 1, struct pair);
+	size_t count = 0, pair_count = 0;
+	for (size_t i = 0; i < layout->span_count; i++)
+		if (layout->spans[i].span->message)
+			ends[count++] = layout->spans[i];
+	qsort(ends, count, sizeof *ends, message_compare);
+	for (size_t i = 1; i < count; i++)
+		if (ends[i - 1].span->message == ends[i].span->message && ends[i - 1].span->sends &&
+		    !ends[i].span->sends)
+			pairs[pair_count++] = (struct pair){ends[i - 1], ends[i]};
+	qsort(pairs, pair_count, sizeof *pairs, pair_compare);
+	for (size_t i = 0; i < pair_count; i++) {
+		put_end(out, first, &pairs[i].from, groups[pairs[i].from.span->track], i + 1);
+		put_end(out, first, &pairs[i].to, groups[pairs[i].to.span->track], i + 1);
+	}
+}
+
 void trace_write(FILE *out, const struct trace *trace)
 {
 	struct arena *scratch = arena_new();
@@ -177,6 +235,7 @@ void trace_write(FILE *out, const struct trace *trace)
 	}
 	for (size_t i = 0; i < layout.span_count; i++)
 		put_span(out, &first, &layout.spans[i], groups[layout.spans[i].span->track]);
+	put_messages(out, &first, scratch, &layout, groups);
 	fputs("\n]}\n", out);
 	arena_free(scratch);
 }

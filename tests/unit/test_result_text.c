@@ -130,6 +130,43 @@ static void table_of_services_has_their_latencies(void)
 	free(capture.text);
 }
 
+/* The second message leaves first. The third one has no receiver in the trace. An arrow ends 1 ns
+ * before its receiver ends, inside of it. Tracks are numbered by
+ * their first span, so the receiver has number 1. */
+static void arrows_join_the_two_ends_of_a_message(void)
+{
+	struct arena *arena = arena_new();
+	struct trace *trace = trace_new(arena);
+	uint32_t from = trace_track(trace, "gpu0", "stream"),
+		 to = trace_track(trace, "gpu1", "stream");
+	trace_message(trace, 9, true);
+	trace_span(trace, from, SPAN_WIRE, "send", 1000000, 2000000);
+	trace_message(trace, 5, false);
+	trace_span(trace, to, SPAN_WIRE, "receive", 0, 7000000);
+	trace_span(trace, to, SPAN_KERNEL, "kernel", 7000000, 8000000);
+	trace_message(trace, 5, true);
+	trace_span(trace, from, SPAN_WIRE, "send", 4000000, 6000000);
+	trace_message(trace, 9, false);
+	trace_span(trace, to, SPAN_WIRE, "receive", 8000000, 8000000);
+	trace_message(trace, 7, true);
+	trace_span(trace, from, SPAN_WIRE, "send", 6000000, 7000000);
+	struct capture capture;
+	capture_begin(&capture);
+	trace_write(capture.file, trace);
+	const char *text = capture_end(&capture), *arrows = strstr(text, "{\"ph\": \"s\"");
+	CHECK_TEXT(arrows,
+		   "{\"ph\": \"s\", \"name\": \"message\", \"cat\": \"message\", \"id\": 1, "
+		   "\"pid\": 1, \"tid\": 2, \"ts\": 1.000},\n"
+		   "{\"ph\": \"f\", \"name\": \"message\", \"cat\": \"message\", \"id\": 1, "
+		   "\"bp\": \"e\", \"pid\": 2, \"tid\": 1, \"ts\": 8.000},\n"
+		   "{\"ph\": \"s\", \"name\": \"message\", \"cat\": \"message\", \"id\": 2, "
+		   "\"pid\": 1, \"tid\": 2, \"ts\": 4.000},\n"
+		   "{\"ph\": \"f\", \"name\": \"message\", \"cat\": \"message\", \"id\": 2, "
+		   "\"bp\": \"e\", \"pid\": 2, \"tid\": 1, \"ts\": 6.999}\n]}\n");
+	free(capture.text);
+	arena_free(arena);
+}
+
 /* b crosses the end of a, and d crosses the ends of b and c, so there are three lanes. e starts
  * when b has ended, so it needs none. */
 static void a_lane_is_used_again(void)
@@ -162,6 +199,7 @@ static const struct test tests[] = {
 	TEST(equally_busy_links_keep_their_order),
 	TEST(negative_part_is_shown_unless_it_is_tiny),
 	TEST(table_of_services_has_their_latencies),
+	TEST(arrows_join_the_two_ends_of_a_message),
 	TEST(a_lane_is_used_again),
 };
 
