@@ -38,8 +38,10 @@ static void answer_one(void *ctx, size_t index)
 	const char *broken;
 	const struct prediction *p = predict_case(arena, diag, &request, &a->options, &broken);
 	struct case_answer answer = {.number = ESTIMATE_NONE, .refused = !p};
-	if (p)
+	if (p) {
 		answer.number = reported_of(a->points->reported, p);
+		answer.load_refused = prediction_load_refused(p, point->rate_per_s);
+	}
 	const char *reason = p ? p->reason : diag_count(diag) ? diag_at(diag, 0) : NULL;
 	pthread_mutex_lock(&a->lock);
 	if (broken && !a->broken)

@@ -15,11 +15,13 @@ struct case_point { /* settings and draws in addition to those of the request */
 	size_t setting_count;
 	const struct draw_value *draws;
 	size_t draw_count;
+	double rate_per_s; /* of requests; 0: the point is not about a load */
 };
 struct case_answer {
-	struct estimate number; /* NaN: the case fails or is refused */
-	bool refused;           /* the settings are not a valid case */
-	const char *reason;     /* reason of a failure or refusal; otherwise NULL */
+	struct estimate number;   /* NaN: the case fails or is refused */
+	bool refused;             /* the settings are not a valid case */
+	const char *reason;       /* reason of a failure or refusal; otherwise NULL */
+	const char *load_refused; /* prediction_load_refused */
 };
 struct points {
 	struct analysis_input input; /* options.draws_count is the number of draws for the interval

@@ -206,8 +206,7 @@ static size_t values_of(const struct layout_search *s, enum layout_key key, cons
 			       ? powers(s->gpus / sizes[LAYOUT_TENSOR] / sizes[LAYOUT_PIPELINE],
 					values)
 			       : 1;
-	case LAYOUT_EXPERT: /* all engines have whole experts on each GPU; one group may split them
-			     */
+	case LAYOUT_EXPERT: /* engines have whole experts; one group may split them */
 		if (!(sizes[LAYOUT_DATA] > 1))
 			values[count++] = 1;
 		if (s->experts > 0 && stage_gpus(sizes) > 1)
@@ -414,8 +413,8 @@ static void take(struct layout_search *s, struct layout_try *c, const struct pre
 		return;
 	}
 	/* a server that falls behind meets generous objectives only because requests end */
-	bool carried = s->closed || flood || p->overload_ratio < OVERLOAD_LEAST;
-	bool met = carried && p->slo_attainment.value >= s->params->slo_quantile_ratio;
+	const char *refused = s->closed || flood ? NULL : prediction_load_refused(p, load);
+	bool met = !refused && p->slo_attainment.value >= s->params->slo_quantile_ratio;
 	*VEC_PUSH(s->arena, &s->marks) = (struct serve_mark){
 		p->user_token_throughput.value, p->token_throughput.value / gpus, met,
 		arena_printf(s->arena, "%s serve.%s=%.4g", c->found.name,
@@ -430,6 +429,7 @@ static void take(struct layout_search *s, struct layout_try *c, const struct pre
 		c->found.reason = NULL;
 	} else {
 		note_missed(s, c, p, load);
+		c->found.reason = refused && c->met <= 0 ? refused : c->found.reason;
 	}
 }
 

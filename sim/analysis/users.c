@@ -3,7 +3,7 @@
 #include "sim/analysis/points.h"
 #include "sim/analysis/sweep.h"
 
-enum { HOURS = 24, USERS_MOST = 100000 };
+enum { HOURS = 24, USERS_MOST = 100000, GPUS_MOST = 1000000 };
 
 /* ---- waits in a pool ---- */
 
@@ -100,10 +100,10 @@ static bool read_hours(struct users_question *a, const char *text)
 	    row->to_hour < row->from_hour || row->to_hour >= HOURS)
 		return diag_error(
 			a->diag, a->request->users.origin,
-			"'%s' is not a number of users of some hours (write numbers for "
-			"hours 0, 1 and so on, or rising hours from 0 to 23 with numbers, "
-			"such as 0-7:5,8-17:40)",
-			text);
+			"'%s' is not a number of users of some hours. Write whole numbers up to "
+			"%d for hours 0, 1 and so on. Or write them for rising hours from 0 to "
+			"23, such as 0-7:5,8-17:40.",
+			text, USERS_MOST);
 	a->hour_count++;
 	return true;
 }
@@ -175,6 +175,22 @@ static const char *refuse(const struct scenario *scenario)
 	return NULL;
 }
 
+/* Reports an error if the requests of a model server do not come at serve.rate. */
+static bool rate_counts(struct users_question *a)
+{
+	const struct serve_params *params = a->scenario->services[0].params;
+	const char *key = params->concurrency_count > 0 ? "concurrency"
+			  : params->stages[0]           ? "stages"
+			  : params->list[0]             ? "list"
+							: NULL;
+	if (key)
+		diag_error(a->diag, a->scenario->jobs[0].origin,
+			   "%s: users send requests at a rate, which serve.%s replaces (remove "
+			   "serve.%s)",
+			   a->scenario->name, key, key);
+	return !key;
+}
+
 static bool read_question(struct users_question *a)
 {
 	const struct users_request *request = a->request;
@@ -185,6 +201,8 @@ static bool read_question(struct users_question *a)
 	if (wrong)
 		return diag_error(a->diag, a->scenario->jobs[0].origin, "%s", wrong);
 	if (!read_users(a) || !read_active(a))
+		return false;
+	if (users->served && !rate_counts(a))
 		return false;
 	if (users->served &&
 	    !target_read(a->arena, a->diag, request->target.origin,
@@ -206,11 +224,12 @@ static bool read_question(struct users_question *a)
 			     arena_printf(a->arena, "case.gpus=%s", request->gpus.text), &a->gpus))
 		return false;
 	for (size_t i = 0; i < a->gpus.count; i++)
-		if (!(a->gpus.values[i] >= 1) || fmod(a->gpus.values[i], (double)a->replica_gpus))
+		if (!(a->gpus.values[i] >= 1 && a->gpus.values[i] <= GPUS_MOST) ||
+		    fmod(a->gpus.values[i], (double)a->replica_gpus) > 0)
 			return diag_error(a->diag, request->gpus.origin,
 					  "%g is not a number of GPUs of this case (write a "
-					  "multiple of %zu)",
-					  a->gpus.values[i], a->replica_gpus);
+					  "multiple of %zu up to %d)",
+					  a->gpus.values[i], a->replica_gpus, GPUS_MOST);
 	return true;
 }
 
@@ -280,25 +299,29 @@ static bool answer(struct users_question *a, struct users_row *row)
 		const struct points points = {a->input, users->reported};
 		struct case_point point = {.settings = settings_of(a, gpus / a->replica_gpus,
 								   row->users * users->active),
-					   .setting_count = 2};
+					   .setting_count = 2,
+					   .rate_per_s = row->users * users->active};
 		struct case_answer got;
 		if (!points_answer(a->arena, &points, &point, 1, &got, &a->broken))
 			return false;
 		row->answer = got.number;
-		row->failed = got.reason ? got.reason : NULL;
+		row->failed = got.reason ? got.reason : got.load_refused;
 	}
 	row->met = row->users == 0 || (!row->failed && meets(users, row->answer.value));
 	return true;
 }
 
 /* Finds the least number of GPUs on which the row's users meet the target: the number is doubled
- * until it is enough, and then bisected. If no number is, the row has the largest one. */
+ * until it is enough, and then bisected. If no number is, the row has the largest one. No users
+ * need no GPU. */
 static bool search(struct users_question *a, struct users_row *row)
 {
 	size_t step = a->replica_gpus, low = 0, high = 1;
 	size_t most = a->users->served ? a->scenario->topology.gpu_count / step
 				       : (size_t)fmax(1, row->users);
 	struct users_row best = *row;
+	if (row->users == 0)
+		return answer(a, row);
 	for (;; high = 2 * high < most ? 2 * high : most) {
 		row->gpus = (double)(high * step);
 		if (!answer(a, row))

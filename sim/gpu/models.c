@@ -118,7 +118,7 @@ const char *gpu_model_refusal(struct arena *arena, const char *name)
 		{"MIG ",
 		 "a MIG slice has a part of a GPU's SMs, memory and bandwidth, which no profile "
 		 "describes. Programs on it are near those on the whole GPU with case.fraction = "
-		 "its part of the SMs, for 3g of an A100 3/7 = 0.43"},
+		 "its part of the SMs, for 3g of an A100 42 of 108 = 0.39"},
 		{"Laptop",
 		 "a laptop GPU has a lower clock, and often fewer SMs, than the desktop GPU "
 		 "of its name"},

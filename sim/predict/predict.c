@@ -459,6 +459,14 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 	return made;
 }
 
+const char *prediction_load_refused(const struct prediction *p, double rate_per_s)
+{
+	const double least = 0.5; /* far below 1, because few requests have irregular arrivals */
+	if (p->overload_ratio >= OVERLOAD_LEAST || p->throughput.value < least * rate_per_s)
+		return "requests arrive faster than they are served";
+	return p->wanted_count > 0 ? "serve.requests is too small for this load" : NULL;
+}
+
 const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 				      const struct case_request *request,
 				      const struct predict_options *options, const char **broken)

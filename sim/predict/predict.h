@@ -107,6 +107,9 @@ struct case_request request_with(struct arena *arena, const struct case_request 
 				 const struct setting *settings, size_t count);
 /* Returns the last setting of the key; NULL: there is none. */
 const struct setting *request_setting(const struct case_request *request, const char *key);
+/* Returns why the model server does not carry this rate of requests, even if all of them meet
+ * objectives, because the simulation ends. NULL: it carries the rate. */
+const char *prediction_load_refused(const struct prediction *p, double rate_per_s);
 /* Returns what the case is about (setup.c). */
 struct setup scenario_setup(struct arena *arena, const struct scenario *scenario);
 

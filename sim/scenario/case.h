@@ -27,6 +27,8 @@ void case_transport(struct reader *c, const struct cfg_node *file);
  * (case_model.c). Errors are reported at origin. */
 void case_model(struct reader *c, struct job_entry *entry, struct origin origin, const char *name);
 
+/* Reports an error if the GPU cannot compute in the number type of the stack. */
+void case_check_numbers(struct reader *c, const struct gpu_entry *gpu);
 /* Returns the parameters of the times of the network's kernels on the GPU. */
 const struct efficiency_params *case_efficiency(struct reader *reader, const struct gpu_entry *gpu,
 						const char *model);

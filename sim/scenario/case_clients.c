@@ -228,6 +228,15 @@ static bool name_is_free(struct reader *c, const struct job_entry *client)
 	return other == client;
 }
 
+/* Returns true if the GPU can be split by MIG ("Supported GPUs" of the MIG User Guide): A100, A30
+ * and the Hopper and Blackwell generations, but not Ada, nor GPUs of Ampere with GDDR memory. */
+static bool has_instances(const struct gpu_params *gpu)
+{
+	enum { HBM_BITS = 1024 }; /* of one stack */
+	bool gddr = gpu->memory_bus_count > 0 && gpu->memory_bus_count < HBM_BITS;
+	return gpu->generation == GENERATION_AMPERE ? !gddr : gpu->generation >= GENERATION_HOPPER;
+}
+
 /* Reports an error if the instances of a GPU that is split by MIG are larger than the GPU. */
 static void check_instances(struct reader *c)
 {
@@ -243,13 +252,12 @@ static void check_instances(struct reader *c)
 		const struct gpu_entry *gpu = &topology->gpus[g];
 		if (compute == 0 || gpu->params.sharing != SHARING_MIG)
 			continue;
-		if (gpu->params.generation < GENERATION_AMPERE)
-			case_error(
-				c, "case.gpu",
-				"GPU '%s' (%s) cannot be split by MIG, which begins with Ampere "
-				"(write gpu.*.sharing=mps or time_slices)",
-				gpu->name,
-				gpu_generation_name((enum gpu_generation)gpu->params.generation));
+		if (!has_instances(&gpu->params))
+			case_error(c, "case.gpu",
+				   "GPU '%s' (%s) cannot be split by MIG, which A30, A100 and "
+				   "GPUs from Hopper on have (write gpu.*.sharing=mps or "
+				   "time_slices)",
+				   gpu->name, gpu->profile);
 		else if (fmax(compute, memory) > 1 + 1e-9)
 			case_error(c, "case.fraction",
 				   "GPU '%s' is split by MIG, but its clients together have %g of "

@@ -140,7 +140,7 @@ static void check_fp8(struct reader *c, const struct network *network)
 }
 
 /* Reports an error if the stack computes in numbers that the GPU does not have. */
-static void check_numbers(struct reader *c, const struct gpu_entry *gpu)
+void case_check_numbers(struct reader *c, const struct gpu_entry *gpu)
 {
 	struct arena *arena = c->arena;
 	const struct gpu_params *params = &gpu->params;
@@ -182,7 +182,7 @@ void case_model(struct reader *c, struct job_entry *entry, struct origin origin,
 		if (other->model && strcmp(other->model, entry->model) == 0 &&
 		    strcmp(gpus[other->gpus[0]].like, like) == 0 && other->stack == entry->stack)
 			entry->efficiency = other->efficiency;
-	check_numbers(c, &gpus[entry->gpus[0]]);
+	case_check_numbers(c, &gpus[entry->gpus[0]]);
 	if (diag_count(c->diag) == 0)
 		check_fp8(c, entry->network);
 	if (!entry->efficiency)

@@ -132,7 +132,12 @@ static void groups_fit(struct reader *c, const struct service_entry *service)
 {
 	double tensor = c->params->tensor_count, expert = c->params->expert_count;
 	double data = c->params->data_count, gpus = service->data * tensor;
-	if (service->data > floor(service->data) || (data > 0 && data != service->data))
+	if (service->data > floor(service->data))
+		case_error(c, "case.expert",
+			   "case.expert=%g parts of the experts need as many GPUs, which are not "
+			   "whole groups of case.tensor=%g (write case.expert=%g)",
+			   expert, tensor, ceil(service->data) * tensor);
+	else if (data > 0 && data != service->data)
 		case_error(c, "case.expert",
 			   "case.expert=%g parts of the experts need as many GPUs, which are not "
 			   "case.data=%g groups of case.tensor=%g (write case.data=0, or smaller "
@@ -437,6 +442,7 @@ static void kinds_fit(struct reader *c)
 							       const struct efficiency_params *);
 			of->efficiencies[job->gpus[k]] = case_efficiency(c, gpu, job->model);
 			of->efficiencies[job->gpus[0]] = job->efficiency;
+			case_check_numbers(c, gpu);
 		}
 	}
 }

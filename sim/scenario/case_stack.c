@@ -47,11 +47,13 @@ static bool takes_sequences(struct reader *c)
 static bool all_have(const struct reader *c, enum number_type type)
 {
 	const struct topology *topology = &c->scenario->topology;
-	bool any = false;
+	double left = 0; /* GPUs of the replica that begins at the named one */
+	bool any = false, all = !c->params->gpu[0] || strcmp(c->params->gpu, "spread") == 0;
 	for (size_t i = 0; i < topology->gpu_count; i++) {
 		const struct gpu_entry *gpu = &topology->gpus[i];
-		if (c->params->gpu[0] && strcmp(c->params->gpu, "spread") != 0 &&
-		    strcmp(c->params->gpu, gpu->name) != 0)
+		if (strcmp(c->params->gpu, gpu->name) == 0)
+			left = case_replica_gpus(c->params);
+		if (!all && left-- <= 0)
 			continue;
 		any = true;
 		if (!gpu_has_tensor_cores(&gpu->params, type))

@@ -337,8 +337,10 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	bool experts = network_expert_top(entry->network) > 0;
 	const char *reason = NULL;
 	const char *hint = !service->generates ? ""
-			   : experts           ? " (write a larger case.expert)"
-					       : " (write a larger case.tensor)";
+			   : service->params->pipeline == PIPELINE_RPC
+				   ? " (write a larger case.pipeline)"
+			   : experts ? " (write a larger case.expert)"
+				     : " (write a larger case.tensor)";
 	if (left_B < 0)
 		reason = arena_printf(w->workload.arena,
 				      "out of GPU memory: %s needs %.2f GB for weights and "

@@ -42,7 +42,7 @@ static const char *search_words(struct arena *arena, const struct users *users)
 				       gpu_hours / hours)
 			: "";
 	return arena_printf(arena, "%s need %g GPU%s for the target %s.%s", who, peak->gpus,
-			    peak->gpus > 1 ? "s" : "", users->target, mean);
+			    peak->gpus == 1 ? "" : "s", users->target, mean);
 }
 
 /* Returns in which rows the target is missed as a sentence. */

@@ -127,3 +127,13 @@ printf '0\t100\t10\n' >list.tsv
 refuses 'serve.list or serve.stages leaves no load to search' --serve "$load,list=list.tsv"
 refuses 'serve.list or serve.stages leaves no load to search' --serve "$load,stages=0:5"
 verdict 'serve_plan.wrong_questions_are_refused_with_a_correction'
+
+# Forty requests all fit into two replicas of 64, so each of them meets generous limits however fast they arrive. A rate
+# of which less than half is served is not a load of the layout.
+"$FARWIRE" plan --topology hgx-h100 --model qwen3-30b-a3b --engine vllm --gpus 2 --set case.tensor=2 --draws 0 --quiet \
+	--vary case.expert=2 --vary case.prefill=0 --vary serve.batch=64 --vary serve.tokens=2048 --format csv \
+	--serve prompt=256,output=16,requests=40,first_slo=1s,between_slo=50ms >burst.csv 2>errors ||
+	complain "a short plan: $(cat errors)"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "load_per_s") at = i } NR == 2 { good = $at > 1 && $at < 1000 } END { exit !good }' burst.csv ||
+	complain "a short plan: $(cat burst.csv)"
+verdict 'serve_plan.bursts_of_few_requests_are_no_load'

@@ -84,6 +84,21 @@ grep -q "the GPUs of a replica must be equal, but 'gpu2' is v100-sxm2 and 'gpu3'
 near "$(field "$(mixed)" kernel_s)" "$(field "$(mixed --set case.gpu=gpu1)" kernel_s)"
 verdict served_layouts.stages_over_rpc_may_have_different_gpus
 
+# All stages compute in a number type that their GPUs have. A V100 has no bf16, an H100 has.
+stages() {
+	"$FARWIRE" run --topology gpu-pool --model llama2-7b --engine llama-cpp-rpc --set case.gpu=gpu2 --set case.pipeline=2 \
+		--set gpu.gpu2.profile=h100-pcie --draws 0 --quiet --serve rate=0.01,prompt=1,output=4,requests=4 "$@" 2>&1
+}
+stages | grep -q 'stack serving-fp16' || complain 'auto selects a stack that the second stage cannot compute'
+stages --stack serving | grep -q "computes in bf16, but GPU 'v100-sxm2'" || complain 'the second stage computes in bf16'
+stages --model llama2-70b | grep -q 'write a larger case.pipeline' || complain 'another advice than more stages'
+verdict served_layouts.all_stages_have_the_number_type
+
+# Three parts of the experts do not need whole groups of two GPUs.
+"$FARWIRE" run --topology hgx-h800 --model qwen3-30b-a3b --engine vllm --set case.tensor=2 --set case.expert=3 \
+	--serve rate=1,requests=4 2>&1 | grep -q 'write case.expert=4' || complain 'wrong advice for parts of the experts'
+verdict served_layouts.parts_of_experts_need_whole_groups
+
 # Requests of one group alternate between two replicas with one GPU each. Prompts of 4,096 common tokens.
 printf '0\t4100\t8\t1\t4096\n10\t4100\t8\t1\t4096\n' >"$scratch/two.tsv"
 printf '0\t4100\t8\t1\t4096\n10\t4100\t8\t2\t4096\n20\t4100\t8\t1\t4096\n' >"$scratch/evicted.tsv"

@@ -67,7 +67,7 @@ profile() { # NAME PATTERN
 	expect 2 "^named.cfg:1: there is no GPU profile '$1' .$2" check named.cfg
 }
 profile 'NVIDIA A100-SXM4-40GB' 'write a100-sxm4-40, its profile.$'
-profile 'NVIDIA A100-SXM4-40GB MIG 3g.20gb' 'a MIG slice .* case.fraction = .* 3/7 = 0.43; the nearest profile is a100-sxm4-40.$'
+profile 'NVIDIA A100-SXM4-40GB MIG 3g.20gb' 'a MIG slice .* case.fraction = .* 42 of 108 = 0.39; the nearest profile is a100-sxm4-40.$'
 profile 'NVIDIA GeForce RTX 4090 Laptop GPU' 'a laptop GPU .*; the nearest profile is rtx-4090.$'
 matrix mlx5_ | sed 's/GPU 0: .*/GPU 0: h20/; s/GPU 1: .*/GPU 1: my.own.cfg/' >topo.txt
 imports '' topo.txt

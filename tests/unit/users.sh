@@ -48,5 +48,30 @@ users 2 'is not a number of GPUs' --users 2 --active 0.2 --gpus 0
 users 2 'cannot be split by MIG' --users 2 --active 0.2 --set 'gpu.*.sharing=mig'
 users 2 'together have 2 of its SMs' --users 2 --active 0.2 --set 'gpu.*.sharing=mig' \
 	--set 'gpu.*.profile=a100-pcie-40' --copies 2
+users 2 'whole numbers up to 100000' --users 1e6 --active 0.2
+users 2 'up to 1000000' --users 2 --active 0.2 --gpus 1e30
+users 2 'cannot be split by MIG' --users 2 --active 0.2 --set 'gpu.*.sharing=mig' --set 'gpu.*.profile=l40s'
+users 2 'cannot be split by MIG' --users 2 --active 0.2 --set 'gpu.*.sharing=mig' --set 'gpu.*.profile=a40'
 expect 2 'the case is one job' users dgx1-scaling --users 5 --active 0.1
+
+# Hours without users need no GPU.
+users 0 '' --users 0,3 --active '50 %' --format csv
+[ "$(column gpus | head -n 1)" = 0 ] || complain "no users: $(cat "$scratch.out")"
+
+# Eight GPUs serve some hundred requests/s. With 10,000 requests/s each of the simulated requests
+# ends within 100 s, because there are few of them, but the servers do not carry this rate.
+served() { # CODE TEXT OPTIONS...
+	code=$1 text=$2
+	shift 2
+	expect "$code" "$text" users --topology hgx-h100 --model llama3-8b --engine vllm -q --draws 0 \
+		--target 'latency_p99<=100 s' --active 1 "$@"
+}
+served 0 '' --users 10000 --serve prompt=256,output=16
+grep -q 'faster than they are served' "$scratch.out" || complain "10,000 requests/s: $(cat "$scratch.out")"
+served 0 '' --users 100000 --serve prompt=256,output=16,requests=100
+grep -q 'faster than they are served' "$scratch.out" || complain "a burst: $(cat "$scratch.out")"
+served 0 '' --users 10 --serve prompt=256,output=16,requests=100
+grep -q 'need 1 GPU for' "$scratch.out" || complain "10 requests/s: $(cat "$scratch.out")"
+served 2 'remove serve.concurrency' --users 10 --serve concurrency=4
+served 2 'remove serve.stages' --users 10 --serve stages=0:5
 verdict 'users.find_gpus_and_refuse_bad_questions'
