@@ -64,13 +64,34 @@ const struct unit_least *units_scaled(struct arena *arena, const struct unit_lea
 	return scaled;
 }
 
-double gpu_links_Bps(const struct topology *topology, const char *gpu)
+/* Returns the bandwidth of the links of which exactly one end has a name with this beginning;
+ * INFINITY: there is none. */
+static double links_Bps(const struct topology *topology, const char *name, size_t length,
+			bool networks_only)
 {
 	double sum_Bps = 0;
 	for (size_t i = 0; i < topology->link_count; i++) {
 		const struct link_entry *link = &topology->links[i];
-		if (strcmp(link->ends[0], gpu) == 0 || strcmp(link->ends[1], gpu) == 0)
+		bool ends[2] = {strncmp(link->ends[0], name, length) == 0,
+				strncmp(link->ends[1], name, length) == 0};
+		if (ends[0] != ends[1] && !(networks_only && link->kind->inside_host))
 			sum_Bps += fmax(link->traits.capacity_Bps[0], link->traits.capacity_Bps[1]);
 	}
 	return sum_Bps > 0 ? sum_Bps : INFINITY;
+}
+
+struct plan_links plan_links_of(const struct topology *topology, const struct job_entry *job)
+{
+	const char *first = topology->gpus[job->gpus[0]].name;
+	size_t length = strcspn(first, ".") + 1; /* of a cluster, the machine's name and a point */
+	bool cluster = first[length - 1] == '.';
+	struct plan_links links = {
+		.machine_Bps = cluster ? links_Bps(topology, first, length, true) : INFINITY};
+	for (size_t i = 0; i < job->simulated_count; i++) {
+		const char *name = topology->gpus[job->gpus[i]].name;
+		links.machine_gpus += strncmp(name, first, length) == 0;
+		links.gpu_Bps = fmax(links.gpu_Bps,
+				     links_Bps(topology, name, strlen(name) + 1, false));
+	}
+	return links;
 }

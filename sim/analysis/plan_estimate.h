@@ -19,5 +19,5 @@ double units_pass_s(const struct unit_least *units, size_t count);
 /* Returns the units with their times multiplied by the ratio. */
 const struct unit_least *units_scaled(struct arena *arena, const struct unit_least *units,
 				      size_t count, double ratio);
-/* Returns the bandwidth of all links of a GPU; INFINITY: it has none. */
-double gpu_links_Bps(const struct topology *topology, const char *gpu);
+/* Returns the links of the job's GPUs and of its first machine. */
+struct plan_links plan_links_of(const struct topology *topology, const struct job_entry *job);

@@ -47,6 +47,17 @@ same dgx-a100 4 --plan global_batch=8,sharding=parameters --vary plan.sequence_p
 same dgx-h100 4 --plan global_batch=8,pp=4 --set gpu.h100-sxm5.memory='3 GiB' --best 2
 verdict 'plan_search.best_plans_are_those_of_a_simulation_of_all_plans'
 
+# The second plan has a step that is extended, and after --set one of all micro-batches, as in a run.
+fixed=global_batch=512,tp=2,chunks=1,micro_batch=1,recompute=none,sharding=none,schedule=auto
+step() { sed 's/"[^"]*"/plan/' "$1" | awk -F, -v row="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == row { print $at["step_s"] }'; }
+plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 -o extended.csv
+plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 --set case.micro_batches=128 -o given.csv
+# shellcheck disable=SC2086 # a list of words
+"$FARWIRE" run --topology dgx-h100 --gpus 8 $job --draws 0 --format csv --plan $fixed,pp=4 -o run.csv
+[ "$(step given.csv 3)" = "$(step run.csv 2)" ] || complain "the step is $(step given.csv 3), not $(step run.csv 2)"
+[ "$(step extended.csv 3)" != "$(step run.csv 2)" ] || complain 'the step without --set is not extended'
+verdict 'plan_search.micro_batches_of_the_user_hold_for_all_plans'
+
 plan dgx-h100 8 --plan global_batch=16 -o whole.csv
 (how=exec && plan dgx-h100 8 --plan global_batch=16 --jobs 1 -o found.csv) &
 while kill -0 $! 2>/dev/null && [ "$( (wc -l <found.csv.journal) 2>/dev/null || echo 0)" -le 3 ]; do sleep 0.01; done
