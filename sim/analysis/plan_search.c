@@ -20,7 +20,9 @@ struct known_units { /* plan_units_least of plans with the same key */
 	size_t count;
 	const struct setting *settings; /* of the first of these plans */
 	struct pass_case pass;
-	double pass_ratio; /* simulated time of a micro-batch over that of the units */
+	/* simulated time of a micro-batch over that of the units: all of it, and without waits for
+	 * calls */
+	double pass_ratio, gpu_ratio;
 };
 
 struct search {
@@ -116,15 +118,6 @@ static bool read_case(struct search *s)
 
 /* ---- the values to try ---- */
 
-static const char *stages(const struct search *s)
-{
-	const char *text = "1";
-	for (size_t n = 2; n <= PP_MAX && n <= s->job->rank_count; n++)
-		if (s->job->rank_count % n == 0)
-			text = arena_printf(s->arena, "%s,%zu", text, n);
-	return text;
-}
-
 static size_t experts(const struct network *network)
 {
 	size_t most = 1;
@@ -165,7 +158,7 @@ static bool choose_values(struct search *s)
 				   request->axes[i].key);
 	}
 	add_key(s, "tp", plan_key_powers(s->arena, job_machine_gpus(s->scenario, s->job)));
-	add_key(s, "pp", stages(s));
+	add_key(s, "pp", plan_key_divisors(s->arena, s->job->rank_count, PP_MAX));
 	add_key(s, "chunks", "1,2,4");
 	add_key(s, "ep", plan_key_powers(s->arena, experts(s->job->network)));
 	add_key(s, "micro_batch", "1,2,4,8");
@@ -229,7 +222,8 @@ static struct known_units *known_of(struct search *s, struct arena *scratch,
 	*known = (struct known_units){.key = arena_strdup(s->arena, key),
 				      .settings = settings,
 				      .pass = pass_case_of(plan),
-				      .pass_ratio = 1};
+				      .pass_ratio = 1,
+				      .gpu_ratio = 1};
 	const struct unit_least *units =
 		plan_units_least(scratch, &step, s->links.gpu_Bps, &known->count);
 	struct unit_least *copy = ARENA_ARRAY(s->arena, known->count, struct unit_least);
@@ -238,13 +232,15 @@ static struct known_units *known_of(struct search *s, struct arena *scratch,
 	return known;
 }
 
-/* Returns the least time of the plan's step, or its estimate from simulated micro-batches. */
-static double time_of(const struct search *s, struct arena *scratch,
-		      const struct training_plan *plan, const struct known_units *known, bool least)
+/* Returns the estimate of the plan's step from simulated micro-batches. While a stage waits for
+ * others, its host calls ahead, so that calls do not make a bubble longer. */
+static double estimate_of(const struct search *s, struct arena *scratch,
+			  const struct training_plan *plan, const struct known_units *known)
 {
 	const struct unit_least *units =
-		units_scaled(scratch, known->units, known->count, least ? 1 : known->pass_ratio);
-	return plan_least_s(plan, units, known->count, &s->links);
+		units_scaled(scratch, known->units, known->count, known->gpu_ratio);
+	return fmax(plan_least_s(plan, units, known->count, &s->links),
+		    known->pass_ratio * plan_busiest_s(plan, known->units, known->count));
 }
 
 static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
@@ -258,7 +254,8 @@ static void keep(struct search *s, struct arena *scratch, const struct training_
 		*VEC_PUSH(s->arena, &s->large) = new;
 		return;
 	}
-	new.found.least_s = time_of(s, scratch, plan, known_of(s, scratch, plan, settings), true);
+	const struct known_units *known = known_of(s, scratch, plan, settings);
+	new.found.least_s = plan_least_s(plan, known->units, known->count, &s->links);
 	*VEC_PUSH(s->arena, &s->fitting) = new;
 }
 
@@ -313,9 +310,11 @@ static void measure_pass(void *ctx, size_t index)
 {
 	struct search *s = ctx;
 	struct known_units *known = &s->known.items[index];
-	double pass_s =
-		pass_case_s(&s->request->input, known->settings, s->axis_count, &known->pass);
-	known->pass_ratio = fmax(1, pass_s / units_pass_s(known->units, known->count));
+	struct pass_time pass =
+		pass_case_time(&s->request->input, known->settings, s->axis_count, &known->pass);
+	double units_s = units_pass_s(known->units, known->count);
+	known->pass_ratio = fmax(1, pass.all_s / units_s);
+	known->gpu_ratio = fmax(1, (pass.all_s - pass.host_s) / units_s);
 }
 
 /* Estimates the step time of each plan that fits. */
@@ -328,7 +327,7 @@ static void estimate(struct search *s)
 		const char *why = NULL;
 		const struct training_plan *plan = plan_of(s, scratch, c->settings, &why);
 		c->found.estimate_s =
-			time_of(s, scratch, plan, known_of(s, scratch, plan, c->settings), false);
+			estimate_of(s, scratch, plan, known_of(s, scratch, plan, c->settings));
 		arena_free(scratch);
 	}
 }
@@ -460,9 +459,9 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 	if (first)
 		request.input.options.draws_count = 0;
 	if (extent != WHOLE_STEPS)
-		request.input.request = request_with(s->arena, &request.input.request,
-						     s->short_settings,
-						     first ? s->short_count : s->extended_count);
+		request.input.request =
+			request_with(s->arena, &request.input.request, s->short_settings,
+				     first ? s->short_count : s->extended_count);
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	request.input.options.watch = (struct watch){plan_meter_draw, &s->meter};
 	request.input.options.draw_settings = s->short_settings;

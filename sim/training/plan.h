@@ -230,3 +230,6 @@ struct plan_links {
  * the pipeline, and the bytes of data groups over the links of a machine and of a GPU. */
 double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
 		    const struct plan_links *links);
+/* Returns the time of all passes of the busiest stage, without a bubble. */
+double plan_busiest_s(const struct training_plan *plan, const struct unit_least *units,
+		      size_t count);

@@ -148,8 +148,8 @@ static double behind_last_s(const struct training_plan *plan, const struct stage
  * chunks of all stages before it. Its last backward pass is one through its first chunk. Gradients
  * then pass the first chunks of all stages before it, beside which only gradients of weights can be
  * left to compute. Gradients of a chunk are complete in its last backward pass, and are reduced
- * after that. FSDP gathers twice and reduces once for each micro-batch; each rank receives all of it
- * but its own part over its links. */
+ * after that. FSDP gathers twice and reduces once for each micro-batch; each rank receives all of
+ * it but its own part over its links. */
 double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
 		    const struct plan_links *links)
 {
@@ -174,4 +174,13 @@ double plan_least_s(const struct training_plan *plan, const struct unit_least *u
 		behind_s += stage.backward_s;
 	}
 	return least_s;
+}
+
+double plan_busiest_s(const struct training_plan *plan, const struct unit_least *units,
+		      size_t count)
+{
+	double most_s = 0;
+	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++)
+		most_s = fmax(most_s, stage_of(plan, units, count, i).pass_s);
+	return (double)plan->micro_batch_count * most_s;
 }
