@@ -9,8 +9,8 @@ struct pass_case pass_case_of(const struct training_plan *plan)
 				  plan->micro_batch * plan->expert_count};
 }
 
-static double step_s(const struct analysis_input *input, const struct setting *settings,
-		     size_t count, const struct pass_case *pass, size_t micro_batches)
+static struct pass_time step_of(const struct analysis_input *input, const struct setting *settings,
+				size_t count, const struct pass_case *pass, size_t micro_batches)
 {
 	static const char *const fixed[] = {
 		"plan.pp=1",          "plan.dp=0",        "plan.chunks=1", "plan.schedule=auto",
@@ -31,16 +31,20 @@ static double step_s(const struct analysis_input *input, const struct setting *s
 	const char *broken = NULL;
 	const struct prediction *p =
 		predict_case(arena, diag_new(arena), &request, &options, &broken);
-	double time_s = p && p->ok ? p->step_s.value : 0;
+	struct pass_time time = {p && p->ok ? p->step_s.value : 0, 0};
+	for (size_t i = 0; p && p->ok && i < p->breakdown_count; i++)
+		if (strcmp(p->breakdown[i].name, PART_ISSUE) == 0)
+			time.host_s += p->breakdown[i].seconds;
 	arena_free(arena);
-	return time_s;
+	return time;
 }
 
-double pass_case_s(const struct analysis_input *input, const struct setting *settings, size_t count,
-		   const struct pass_case *pass)
+struct pass_time pass_case_time(const struct analysis_input *input, const struct setting *settings,
+				size_t count, const struct pass_case *pass)
 {
-	double one_s = step_s(input, settings, count, pass, 1);
-	return one_s > 0 ? fmax(0, step_s(input, settings, count, pass, 2) - one_s) : 0;
+	struct pass_time one = step_of(input, settings, count, pass, 1);
+	struct pass_time two = step_of(input, settings, count, pass, one.all_s > 0 ? 2 : 1);
+	return (struct pass_time){fmax(0, two.all_s - one.all_s), fmax(0, two.host_s - one.host_s)};
 }
 
 double units_pass_s(const struct unit_least *units, size_t count)
@@ -64,13 +68,34 @@ const struct unit_least *units_scaled(struct arena *arena, const struct unit_lea
 	return scaled;
 }
 
-double gpu_links_Bps(const struct topology *topology, const char *gpu)
+/* Returns the bandwidth of the links of which exactly one end has a name with this beginning;
+ * INFINITY: there is none. */
+static double links_Bps(const struct topology *topology, const char *name, size_t length,
+			bool networks_only)
 {
 	double sum_Bps = 0;
 	for (size_t i = 0; i < topology->link_count; i++) {
 		const struct link_entry *link = &topology->links[i];
-		if (strcmp(link->ends[0], gpu) == 0 || strcmp(link->ends[1], gpu) == 0)
+		bool ends[2] = {strncmp(link->ends[0], name, length) == 0,
+				strncmp(link->ends[1], name, length) == 0};
+		if (ends[0] != ends[1] && !(networks_only && link->kind->inside_host))
 			sum_Bps += fmax(link->traits.capacity_Bps[0], link->traits.capacity_Bps[1]);
 	}
 	return sum_Bps > 0 ? sum_Bps : INFINITY;
+}
+
+struct plan_links plan_links_of(const struct topology *topology, const struct job_entry *job)
+{
+	const char *first = topology->gpus[job->gpus[0]].name;
+	size_t length = strcspn(first, ".") + 1; /* of a cluster, the machine's name and a point */
+	bool cluster = first[length - 1] == '.';
+	struct plan_links links = {.machine_Bps = cluster ? links_Bps(topology, first, length, true)
+							  : INFINITY};
+	for (size_t i = 0; i < job->simulated_count; i++) {
+		const char *name = topology->gpus[job->gpus[i]].name;
+		links.machine_gpus += strncmp(name, first, length) == 0;
+		links.gpu_Bps =
+			fmax(links.gpu_Bps, links_Bps(topology, name, strlen(name) + 1, false));
+	}
+	return links;
 }

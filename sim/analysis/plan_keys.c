@@ -9,6 +9,15 @@ const char *plan_key_powers(struct arena *arena, size_t most)
 	return text;
 }
 
+const char *plan_key_divisors(struct arena *arena, size_t number, size_t most)
+{
+	const char *text = "1";
+	for (size_t n = 2; n <= most && n <= number; n++)
+		if (number % n == 0)
+			text = arena_printf(arena, "%s,%zu", text, n);
+	return text;
+}
+
 bool plan_key_set(const struct param_row *row, struct plan_params *params, const char *text)
 {
 	void *field = (char *)params + row->offset;

@@ -7,6 +7,8 @@
 
 /* Returns "1,2,4,..." up to most. */
 const char *plan_key_powers(struct arena *arena, size_t most);
+/* Returns the divisors of the number up to most. */
+const char *plan_key_divisors(struct arena *arena, size_t number, size_t most);
 /* Sets the field of the row from its text. Returns false if the text is not a value. */
 bool plan_key_set(const struct param_row *row, struct plan_params *params, const char *text);
 /* Returns the row of "plan.tp" or "plan.tp=8"; NULL: there is none. */

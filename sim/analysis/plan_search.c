@@ -5,7 +5,7 @@
 #include "sim/analysis/plan_meter.h"
 #include "sim/base/parallel.h"
 
-enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64, SHORT_SETTINGS = 3 };
+enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64 };
 
 struct candidate {
 	const struct setting *settings; /* one for each axis */
@@ -20,7 +20,9 @@ struct known_units { /* plan_units_least of plans with the same key */
 	size_t count;
 	const struct setting *settings; /* of the first of these plans */
 	struct pass_case pass;
-	double pass_ratio; /* simulated time of a micro-batch over that of the units */
+	/* simulated time of a micro-batch over that of the units: all of it, and without waits for
+	 * calls */
+	double pass_ratio, gpu_ratio;
 };
 
 struct search {
@@ -34,9 +36,11 @@ struct search {
 	struct sweep_axis axes[KEYS_MAX];
 	size_t axis_count;
 	bool takes_first_step; /* order and intervals follow from first steps */
-	double gpu_memory_B, link_Bps;
-	size_t machine_gpus;
-	double machine_Bps; /* of all its network links; INFINITY: one machine */
+	/* settings of a first step, of which the first extended_count ones extend all steps */
+	const struct setting *short_settings;
+	size_t short_count, extended_count;
+	double gpu_memory_B;
+	struct plan_links links;
 	VEC(struct candidate) fitting, large;
 	VEC(struct known_units) known;
 	const char *refused; /* reason of the first impossible plan */
@@ -59,26 +63,22 @@ static const struct scenario *read_with(struct search *s, const char *text)
 	return case_read(s->arena, s->diag, &request);
 }
 
-/* Counts the GPUs of the first machine of a cluster, whose name comes before a point, and adds up
- * its links to networks. */
-static void measure_machine(struct search *s)
+static bool user_sets(const struct search *s, const char *path)
 {
-	const struct topology *topology = &s->scenario->topology;
-	const char *name = topology->gpus[s->job->gpus[0]].name;
-	size_t length = strcspn(name, ".") + 1;
-	s->machine_Bps = 0;
-	for (size_t i = 0; i < s->job->simulated_count; i++)
-		s->machine_gpus += strncmp(topology->gpus[s->job->gpus[i]].name, name, length) == 0;
-	for (size_t i = 0; i < topology->link_count; i++) {
-		const struct link_entry *link = &topology->links[i];
-		bool ends[2] = {strncmp(link->ends[0], name, length) == 0,
-				strncmp(link->ends[1], name, length) == 0};
-		if (ends[0] != ends[1] && !link->kind->inside_host)
-			s->machine_Bps +=
-				fmax(link->traits.capacity_Bps[0], link->traits.capacity_Bps[1]);
-	}
-	if (!(s->machine_Bps > 0) || name[length - 1] != '.')
-		s->machine_Bps = INFINITY;
+	return cfg_param_find(s->scenario->resolution, path)->origin.file;
+}
+
+/* Chooses what the search simulates of a step. Values of the user remain. */
+static void choose_steps(struct search *s)
+{
+	static const struct setting settings[] = {{"case.micro_batches=0", {"farwire plan", 0}},
+						  {"case.steps=1", {"farwire plan", 0}},
+						  {"case.steps_warmup=0", {"farwire plan", 0}}};
+	bool extends = !user_sets(s, "case.micro_batches");
+	s->takes_first_step = !user_sets(s, "case.steps") && !user_sets(s, "case.steps_warmup");
+	s->short_settings = &settings[extends ? 0 : 1];
+	s->extended_count = extends ? 1 : 0;
+	s->short_count = s->extended_count + (s->takes_first_step ? 2 : 0);
 }
 
 /* Reads the case on its GPUs for all but the batch, and on one GPU for the batch, which is possible
@@ -108,24 +108,15 @@ static bool read_case(struct search *s)
 	const struct topology *topology = &s->scenario->topology;
 	s->gpu_memory_B = INFINITY;
 	for (size_t i = 0; i < s->job->simulated_count; i++) {
-		const struct gpu_entry *gpu = &topology->gpus[s->job->gpus[i]];
-		s->gpu_memory_B = fmin(s->gpu_memory_B, gpu->params.memory_B);
-		s->link_Bps = fmax(s->link_Bps, gpu_links_Bps(topology, gpu->name));
+		const struct gpu_params *gpu = &topology->gpus[s->job->gpus[i]].params;
+		s->gpu_memory_B = fmin(s->gpu_memory_B, gpu->memory_B);
 	}
-	measure_machine(s);
+	s->links = plan_links_of(topology, s->job);
+	choose_steps(s);
 	return true;
 }
 
 /* ---- the values to try ---- */
-
-static const char *stages(const struct search *s)
-{
-	const char *text = "1";
-	for (size_t n = 2; n <= PP_MAX && n <= s->job->rank_count; n++)
-		if (s->job->rank_count % n == 0)
-			text = arena_printf(s->arena, "%s,%zu", text, n);
-	return text;
-}
 
 static size_t experts(const struct network *network)
 {
@@ -167,7 +158,7 @@ static bool choose_values(struct search *s)
 				   request->axes[i].key);
 	}
 	add_key(s, "tp", plan_key_powers(s->arena, job_machine_gpus(s->scenario, s->job)));
-	add_key(s, "pp", stages(s));
+	add_key(s, "pp", plan_key_divisors(s->arena, s->job->rank_count, PP_MAX));
 	add_key(s, "chunks", "1,2,4");
 	add_key(s, "ep", plan_key_powers(s->arena, experts(s->job->network)));
 	add_key(s, "micro_batch", "1,2,4,8");
@@ -231,22 +222,25 @@ static struct known_units *known_of(struct search *s, struct arena *scratch,
 	*known = (struct known_units){.key = arena_strdup(s->arena, key),
 				      .settings = settings,
 				      .pass = pass_case_of(plan),
-				      .pass_ratio = 1};
+				      .pass_ratio = 1,
+				      .gpu_ratio = 1};
 	const struct unit_least *units =
-		plan_units_least(scratch, &step, s->link_Bps, &known->count);
+		plan_units_least(scratch, &step, s->links.gpu_Bps, &known->count);
 	struct unit_least *copy = ARENA_ARRAY(s->arena, known->count, struct unit_least);
 	memcpy(copy, units, known->count * sizeof *copy);
 	known->units = copy;
 	return known;
 }
 
-/* Returns the least time of the plan's step, or its estimate from simulated micro-batches. */
-static double time_of(const struct search *s, struct arena *scratch,
-		      const struct training_plan *plan, const struct known_units *known, bool least)
+/* Returns the estimate of the plan's step from simulated micro-batches. While a stage waits for
+ * others, its host calls ahead, so that calls do not make a bubble longer. */
+static double estimate_of(const struct search *s, struct arena *scratch,
+			  const struct training_plan *plan, const struct known_units *known)
 {
 	const struct unit_least *units =
-		units_scaled(scratch, known->units, known->count, least ? 1 : known->pass_ratio);
-	return plan_least_s(plan, units, known->count, s->machine_gpus, s->machine_Bps);
+		units_scaled(scratch, known->units, known->count, known->gpu_ratio);
+	return fmax(plan_least_s(plan, units, known->count, &s->links),
+		    known->pass_ratio * plan_busiest_s(plan, known->units, known->count));
 }
 
 static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
@@ -260,7 +254,8 @@ static void keep(struct search *s, struct arena *scratch, const struct training_
 		*VEC_PUSH(s->arena, &s->large) = new;
 		return;
 	}
-	new.found.least_s = time_of(s, scratch, plan, known_of(s, scratch, plan, settings), true);
+	const struct known_units *known = known_of(s, scratch, plan, settings);
+	new.found.least_s = plan_least_s(plan, known->units, known->count, &s->links);
 	*VEC_PUSH(s->arena, &s->fitting) = new;
 }
 
@@ -315,9 +310,11 @@ static void measure_pass(void *ctx, size_t index)
 {
 	struct search *s = ctx;
 	struct known_units *known = &s->known.items[index];
-	double pass_s =
-		pass_case_s(&s->request->input, known->settings, s->axis_count, &known->pass);
-	known->pass_ratio = fmax(1, pass_s / units_pass_s(known->units, known->count));
+	struct pass_time pass =
+		pass_case_time(&s->request->input, known->settings, s->axis_count, &known->pass);
+	double units_s = units_pass_s(known->units, known->count);
+	known->pass_ratio = fmax(1, pass.all_s / units_s);
+	known->gpu_ratio = fmax(1, (pass.all_s - pass.host_s) / units_s);
 }
 
 /* Estimates the step time of each plan that fits. */
@@ -330,7 +327,7 @@ static void estimate(struct search *s)
 		const char *why = NULL;
 		const struct training_plan *plan = plan_of(s, scratch, c->settings, &why);
 		c->found.estimate_s =
-			time_of(s, scratch, plan, known_of(s, scratch, plan, c->settings), false);
+			estimate_of(s, scratch, plan, known_of(s, scratch, plan, c->settings));
 		arena_free(scratch);
 	}
 }
@@ -373,12 +370,14 @@ static double throughput_of(const struct prediction *prediction)
 	return prediction && prediction->ok ? prediction->throughput.value : 0;
 }
 
-/* Returns the throughput that only most_count - 1 of the plans exceed; 0: fewer plans are done. */
-static double last_of_best(const struct ending *e, const struct prediction *const *points)
+/* Returns the throughput that only most_count - 1 of the first `count` plans exceed; 0: fewer of
+ * them are done. */
+static double last_of_best(const struct ending *e, const struct prediction *const *points,
+			   size_t count)
 {
 	struct arena *scratch = arena_new();
 	double *best = ARENA_ARRAY(scratch, e->most_count + 1, double), last = 0;
-	for (size_t i = 0; i < e->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		double value = throughput_of(points[i]);
 		size_t at = e->most_count;
 		for (; at > 0 && best[at - 1] < value; at--)
@@ -425,11 +424,13 @@ static void tell_best(const struct ending *e, const struct prediction *const *po
 				points[best]->step_s.value);
 }
 
+/* Plans behind this one do not count, although threads or an earlier run may have simulated them.
+ * So the same plans are simulated in each case. */
 static bool ends(const void *ctx, size_t point, const struct prediction *const *points)
 {
 	const struct ending *e = ctx;
 	tell_best(e, points);
-	double last = last_of_best(e, points);
+	double last = last_of_best(e, points, point);
 	estimate_steps(e, points, last);
 	return is_slower(e, point, last);
 }
@@ -437,17 +438,12 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 /* The search simulates parts of a plan: first steps, which are extended from a few micro-batches;
  * all steps, extended in the same way; or all steps as in a prediction. */
 enum steps_shown { FIRST_STEPS, EXTENDED_STEPS, WHOLE_STEPS };
-static const struct setting short_settings[SHORT_SETTINGS] = {
-	{"case.micro_batches=0", {"farwire plan", 0}},
-	{"case.steps=1", {"farwire plan", 0}},
-	{"case.steps_warmup=0", {"farwire plan", 0}}};
 
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
 				    enum steps_shown extent, const struct ending *ending,
 				    const char **refused, struct sweep_fault *fault)
 {
 	bool first = extent == FIRST_STEPS;
-	const size_t short_count = s->takes_first_step ? SHORT_SETTINGS : 1;
 	const struct setting **settings = ARENA_ARRAY(s->arena, count, const struct setting *);
 	for (size_t i = 0; i < count; i++)
 		settings[i] = plans[i].settings;
@@ -463,12 +459,13 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 	if (first)
 		request.input.options.draws_count = 0;
 	if (extent != WHOLE_STEPS)
-		request.input.request = request_with(s->arena, &request.input.request,
-						     short_settings, first ? short_count : 1);
+		request.input.request =
+			request_with(s->arena, &request.input.request, s->short_settings,
+				     first ? s->short_count : s->extended_count);
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	request.input.options.watch = (struct watch){plan_meter_draw, &s->meter};
-	request.input.options.draw_settings = short_settings;
-	request.input.options.draw_setting_count = short_count;
+	request.input.options.draw_settings = s->short_settings;
+	request.input.options.draw_setting_count = s->short_count;
 	return sweep_run(s->arena, s->diag, &request, fault);
 }
 
@@ -503,15 +500,11 @@ static bool run_best(struct search *s, struct candidate *plans, size_t count,
 
 /* Returns how many plans, in order of their estimates, the search simulates: up to the first one
  * whose estimate is above the steps of the best ones before it. Threads may have simulated more. */
-static size_t needed_plans(struct ending *e, const struct prediction *const *points)
+static size_t needed_plans(const struct ending *e, const struct prediction *const *points)
 {
-	size_t all = e->count, needed = 0;
-	for (; needed < all; needed++) {
-		e->count = needed;
-		if (is_slower(e, needed, last_of_best(e, points)))
-			break;
-	}
-	e->count = all;
+	size_t needed = 0;
+	while (needed < e->count && !is_slower(e, needed, last_of_best(e, points, needed)))
+		needed++;
 	return needed;
 }
 
@@ -587,8 +580,6 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 		.arena = arena,
 		.diag = diag,
 		.request = request,
-		.takes_first_step = !request_setting(&request->input.request, "case.steps") &&
-				    !request_setting(&request->input.request, "case.steps_warmup"),
 		.meter = {.watch = request->input.watch, .tell_best = request->tell_best}};
 	pthread_mutex_init(&s->meter.lock, NULL);
 	*fault = (struct sweep_fault){0};

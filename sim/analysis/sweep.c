@@ -65,9 +65,9 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 	for (size_t i = 1; task->request.journal && list && list->requests && i < list->point_count;
 	     i++) {
 		struct arena *scratch = arena_new();
-		struct diag *own = diag_new(scratch);
-		case_read(scratch, own, &list->requests[i]);
-		*read = hash_count(*read, diag_read(own));
+		struct diag *point = diag_new(scratch);
+		case_read(scratch, point, &list->requests[i]);
+		*read = hash_count(*read, diag_read(point));
 		arena_free(scratch);
 	}
 	return diag_count(diag) == 0;

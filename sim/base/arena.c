@@ -4,6 +4,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -26,7 +27,7 @@ struct arena {
 
 _Noreturn void arena_out_of_memory(void)
 {
-	fputs("farwire: out of memory\n", stderr);
+	dprintf(STDERR_FILENO, "farwire: out of memory\n"); /* sim/verb/ranks.c replaces stderr */
 	exit(EXIT_FAILURE);
 }
 

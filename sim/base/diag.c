@@ -4,6 +4,8 @@
 #include "sim/base/hash.h"
 #include "sim/base/table.h"
 
+#include <unistd.h>
+
 enum { WORD_MAX = 127 };
 
 struct diag {
@@ -162,7 +164,8 @@ const char *diag_nearest(const char *word, const char *const *candidates, size_t
 
 _Noreturn void fw_assert_failed(const char *condition, const char *file, int line)
 {
-	fprintf(stderr, "farwire: internal error: condition violated at %s:%d: %s\n", file, line,
-		condition);
+	/* not to stderr, which sim/verb/ranks.c replaces */
+	dprintf(STDERR_FILENO, "farwire: internal error: condition violated at %s:%d: %s\n", file,
+		line, condition);
 	abort();
 }

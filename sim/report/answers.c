@@ -328,8 +328,8 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 			NULL, plan->least_s > 0 ? estimate_exact(plan->least_s) : ESTIMATE_NONE};
 	}
 	const char *title = arena_printf(
-		arena, "Best plans of %s: %zu are possible, %zu fit, %zu can win", search->name,
-		search->possible_count, search->fitting_count, search->needed_count);
+		arena, "Best plans of %s: %zu are possible, %zu fit, the search needs %zu",
+		search->name, search->possible_count, search->fitting_count, search->needed_count);
 	if (search->fitting_count == 0)
 		title = arena_printf(arena,
 				     "No plan of %s fits into the memory of a GPU: %zu are "

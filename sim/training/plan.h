@@ -222,8 +222,14 @@ struct unit_least { /* of a block, or of what is before or behind all of them, f
  * groups. step->groups can be NULL. */
 const struct unit_least *plan_units_least(struct arena *arena, const struct plan_step *step,
 					  double link_Bps, size_t *count);
+struct plan_links {
+	size_t machine_gpus;         /* of the job on one machine */
+	double machine_Bps, gpu_Bps; /* of all links between machines, and of all links of a GPU */
+};
 /* Returns a time that no simulated step is below: the passes of the busiest stage, the bubble of
- * the pipeline, and the bytes of data groups between machines of machine_gpus GPUs, each of which
- * sends machine_Bps. */
+ * the pipeline, and the bytes of data groups over the links of a machine and of a GPU. */
 double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
-		    size_t machine_gpus, double machine_Bps);
+		    const struct plan_links *links);
+/* Returns the time of all passes of the busiest stage, without a bubble. */
+double plan_busiest_s(const struct training_plan *plan, const struct unit_least *units,
+		      size_t count);

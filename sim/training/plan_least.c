@@ -87,12 +87,11 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 
 /* Returns the time in which a machine sends a byte of each of its data groups, on average over
  * machines: each machine but one sends a byte of a gathered or reduced buffer. */
-static double data_s_per_B(const struct training_plan *plan, size_t machine_gpus,
-			   double machine_Bps)
+static double data_s_per_B(const struct training_plan *plan, const struct plan_links *links)
 {
 	double inside = 0, stage = 0; /* GPUs of the machine: of a data group, and of a stage */
 	size_t each = plan->sizes[AXIS_DATA] / (size_t)plan->params->replicas_count;
-	for (size_t r = 0; r < machine_gpus && r < plan->rank_count; r++) {
+	for (size_t r = 0; r < links->machine_gpus && r < plan->rank_count; r++) {
 		bool same = plan_index(plan, r, AXIS_PIPELINE) == 0;
 		stage += same;
 		inside += same && plan_index(plan, r, AXIS_TENSOR) == 0 &&
@@ -100,7 +99,7 @@ static double data_s_per_B(const struct training_plan *plan, size_t machine_gpus
 	}
 	double ranks = (double)plan_sharers(plan);
 	double machines = fmax(1, ranks / inside);
-	return stage / inside * (1 - 1 / machines) / machine_Bps;
+	return stage / inside * (1 - 1 / machines) / links->machine_Bps;
 }
 
 struct stage_least {                          /* of a micro-batch */
@@ -149,12 +148,14 @@ static double behind_last_s(const struct training_plan *plan, const struct stage
  * chunks of all stages before it. Its last backward pass is one through its first chunk. Gradients
  * then pass the first chunks of all stages before it, beside which only gradients of weights can be
  * left to compute. Gradients of a chunk are complete in its last backward pass, and are reduced
- * after that. FSDP gathers twice and reduces once for each micro-batch. */
+ * after that. FSDP gathers twice and reduces once for each micro-batch; each rank receives all of
+ * it but its own part over its links. */
 double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
-		    size_t machine_gpus, double machine_Bps)
+		    const struct plan_links *links)
 {
 	double least_s = 0, before_s = 0, behind_s = 0, last_s = 0;
-	double s_per_B = data_s_per_B(plan, machine_gpus, machine_Bps);
+	double s_per_B = data_s_per_B(plan, links);
+	double gpu_s_per_B = (1 - 1 / (double)plan_sharers(plan)) / links->gpu_Bps;
 	double micro = (double)plan->micro_batch_count;
 	bool gathers = plan->params->sharding == SHARDING_PARAMETERS;
 	bool splits = plan->schedule->splits_backward;
@@ -162,7 +163,9 @@ double plan_least_s(const struct training_plan *plan, const struct unit_least *u
 		const struct stage_least stage = stage_of(plan, units, count, i);
 		if (i == 0)
 			last_s = behind_last_s(plan, &stage, s_per_B) - stage.last_s;
-		double data_s = gathers ? (2 * stage.gathered_B + stage.reduced_B) * s_per_B : 0;
+		double data_s = gathers ? (2 * stage.gathered_B + stage.reduced_B) *
+						  fmax(s_per_B, gpu_s_per_B)
+					: 0;
 		double end_s = before_s + micro * stage.pass_s + (splits ? 0 : behind_s);
 		least_s = fmax(least_s, fmax(end_s, micro * data_s));
 		if (i == 0 || !splits) /* the first stage has its gradients last */
@@ -171,4 +174,13 @@ double plan_least_s(const struct training_plan *plan, const struct unit_least *u
 		behind_s += stage.backward_s;
 	}
 	return least_s;
+}
+
+double plan_busiest_s(const struct training_plan *plan, const struct unit_least *units,
+		      size_t count)
+{
+	double most_s = 0;
+	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++)
+		most_s = fmax(most_s, stage_of(plan, units, count, i).pass_s);
+	return (double)plan->micro_batch_count * most_s;
 }

@@ -34,15 +34,16 @@ static void list_systems(struct parser *p)
 	const char *list = at > 0 ? c->settings[at - 1].text + length : "";
 	if (!c->verb->systems || !strchr(list, ',') || access(list, F_OK) == 0)
 		return;
-	const char **names = ARENA_ARRAY(p->arena, strlen(list), const char *);
+	const char **names = ARENA_ARRAY(p->arena, strlen(list) + 1, const char *);
 	c->systems.items = names;
 	c->system_setting = at - 1;
-	for (const char *from = list; from; from = strchr(from, ',')) {
-		from += from != list;
-		const char *name = arena_printf(p->arena, "%.*s", (int)strcspn(from, ","), from);
+	const char *from = list;
+	do {
+		size_t name_B = strcspn(from, ",");
+		const char *name = arena_printf(p->arena, "%.*s", (int)name_B, from);
 		const char *base = command_base_name(c, name);
 		for (size_t i = 0; i < c->systems.count; i++)
-			if (strcmp(command_base_name(c, names[i]), base) == 0)
+			if (*name && strcmp(command_base_name(c, names[i]), base) == 0)
 				wrong(p, "--topology %s: '%s' stands there twice (name it once)",
 				      list, base);
 		if (!*name)
@@ -51,7 +52,8 @@ static void list_systems(struct parser *p)
 			      "dgx-a100,dgx-h100, for example)",
 			      list);
 		names[c->systems.count++] = name;
-	}
+		from += name_B;
+	} while (*from++ == ',');
 	if (c->word_count > 1)
 		wrong(p, "several topologies are for one case, but '%s' is another one (remove it)",
 		      c->words[1]);

@@ -93,7 +93,8 @@ static bool plan_takes_what_it_must(struct arena *arena, const struct random_cas
 				       .efficiency = job->efficiency};
 	size_t count = 0;
 	const struct unit_least *units = plan_units_least(arena, &step, 1e30, &count);
-	double least_s = plan_least_s(job->plan, units, count, c->gpu_count, 1e30);
+	const struct plan_links links = {c->gpu_count, 1e30, 1e30};
+	double least_s = plan_least_s(job->plan, units, count, &links);
 	if (point->step_s < least_s)
 		printf("  it took %.9g s, and needs %.9g s\n", point->step_s, least_s);
 	return least_s > 0 && point->step_s >= least_s;

@@ -45,7 +45,28 @@ same() {
 same dgx-h100 8 --plan global_batch=16 --vary plan.micro_batch=1,2 --vary plan.chunks=1,2 --vary plan.sharding=none,optimizer
 same dgx-a100 4 --plan global_batch=8,sharding=parameters --vary plan.sequence_parallel=true,false
 same dgx-h100 4 --plan global_batch=8,pp=4 --set gpu.h100-sxm5.memory='3 GiB' --best 2
+# Here the host is the limit. A stage that waits for others has its calls done, so a bubble has no time of the host.
+host=$job
+job="--model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q"
+same dgx-h100 4 --plan global_batch=8,recompute=none
+sed 's/op = "mlp"; hidden = 4096; activation = "gelu";/op = "experts"; experts = 8; top = 2; hidden = 2048;/' small.cfg >experts.cfg
+calls=$job
+job="--model experts.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q"
+same dgx-h100 4 --plan global_batch=16,recompute=none,chunks=1,pp=1 --vary plan.cp=1,2
+job=$calls
 verdict 'plan_search.best_plans_are_those_of_a_simulation_of_all_plans'
+
+# The second plan has a step that is extended, and after --set one of all micro-batches, as in a run.
+fixed=global_batch=512,tp=2,chunks=1,micro_batch=1,recompute=none,sharding=none,schedule=auto
+step() { sed 's/"[^"]*"/plan/' "$1" | awk -F, -v row="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == row { print $at["step_s"] }'; }
+plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 -o extended.csv
+plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 --set case.micro_batches=128 -o given.csv
+# shellcheck disable=SC2086 # a list of words
+"$FARWIRE" run --topology dgx-h100 --gpus 8 $job --draws 0 --format csv --plan $fixed,pp=4 -o run.csv
+[ "$(step given.csv 3)" = "$(step run.csv 2)" ] || complain "the step is $(step given.csv 3), not $(step run.csv 2)"
+[ "$(step extended.csv 3)" != "$(step run.csv 2)" ] || complain 'the step without --set is not extended'
+job=$host
+verdict 'plan_search.micro_batches_of_the_user_hold_for_all_plans'
 
 plan dgx-h100 8 --plan global_batch=16 -o whole.csv
 (how=exec && plan dgx-h100 8 --plan global_batch=16 --jobs 1 -o found.csv) &
@@ -134,6 +155,9 @@ expect 2 "no plan can be searched on dgx1-v100 \\(remove it" plan --topology dgx
 	--stack pytorch-bf16-adamw --exchange nccl-2.18 --plan global_batch=16 -q
 grep -q "computes in bf16, but GPU 'v100-sxm2'" "$scratch.err" || complain "the reason is $(cat "$scratch.err")"
 expect 2 "'dgx-h100' stands there twice" plan --topology dgx-h100,dgx-h100 --gpus 8 --model small.cfg -q
+for names in , ,dgx-h100 dgx-h100,; do
+	expect 2 "^farwire: --topology $names: a name is missing" plan --topology $names --gpus 8 --model small.cfg -q
+done
 expect 2 'are for one case' compare a.cfg b.cfg --topology dgx-h100,dgx-h200
 expect 0 '' compare --topology dgx-a100-40,dgx-h100 --gpus 8 --model resnet50 --batch 8 --draws 0 -q
 shows 'resnet50 on dgx-h100'

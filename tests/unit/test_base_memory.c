@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -161,7 +164,35 @@ static void typing_errors_suggest_the_nearest_word(void)
 	CHECK(diag_nearest(long_word + 1, known, 1) == NULL);
 }
 
+/* A rank that keeps the messages of its verb in memory ends with these messages in its log. */
+static void a_message_of_the_end_is_printed_while_stderr_is_in_memory(void)
+{
+	static const char *const parts[] = {"violated at file.c:7: a > b", "out of memory"};
+	for (int i = 0; i < 2; i++) {
+		int ends[2];
+		char text[256] = "", *kept = NULL;
+		size_t kept_B = 0;
+		if (!CHECK(pipe(ends) == 0))
+			return;
+		pid_t child = fork();
+		if (child == 0) {
+			setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+			dup2(ends[1], STDERR_FILENO);
+			stderr = open_memstream(&kept, &kept_B);
+			if (i == 0)
+				fw_assert_failed("a > b", "file.c", 7);
+			arena_out_of_memory();
+		}
+		close(ends[1]);
+		CHECK(read(ends[0], text, sizeof text - 1) > 0);
+		close(ends[0]);
+		waitpid(child, NULL, 0);
+		CHECK_PART(text, parts[i]);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_message_of_the_end_is_printed_while_stderr_is_in_memory),
 	TEST(allocations_are_zeroed_aligned_and_distinct),
 	TEST(used_bytes_are_the_sum_of_rounded_sizes),
 	TEST(texts_are_copied_into_the_arena),

@@ -430,9 +430,10 @@ static void least_time_has_kernels_and_blocking_bytes(void)
 /* A machine has all 8 ranks with an index on data, 4, and the lower two of 4 on context. In each of
  * two replicas a data group has 2 x 4 ranks, of which 4 are on this machine. So the machine has two
  * groups, and sends half a byte for each byte of a group: together one. FSDP gathers 300 B twice
- * and reduces 400 B. */
-static void least_time_has_the_bytes_of_data_groups_between_machines(void)
+ * and reduces 400 B. A GPU receives 7 / 8 of each byte, because it has its own part. */
+static void least_time_has_the_bytes_of_data_groups_on_the_links_of_machines_and_gpus(void)
 {
+	static const struct plan_links machine = {8, 1e9, 1e12}, gpu = {8, 1e12, 1e9};
 	static const struct unit_least unit = {.gathered_B = 300, .reduced_B = 400};
 	struct plan_params params = one_gpu;
 	params.order = "dp-cp-tp-pp";
@@ -442,8 +443,11 @@ static void least_time_has_the_bytes_of_data_groups_between_machines(void)
 	struct arena *arena = arena_new();
 	const char *why = NULL;
 	const struct training_plan *plan = plan_new(arena, gpt(arena, 1), &params, 16, &why);
-	if (CHECK(plan))
-		CHECK_NEAR(plan_least_s(plan, &unit, 1, 8, 1e9), (2 * 300 + 400) / 1e9, 1e-12);
+	if (CHECK(plan)) {
+		CHECK_NEAR(plan_least_s(plan, &unit, 1, &machine), (2 * 300 + 400) / 1e9, 1e-12);
+		CHECK_NEAR(plan_least_s(plan, &unit, 1, &gpu), (2 * 300 + 400) / 1e9 * 7 / 8,
+			   1e-12);
+	}
 	arena_free(arena);
 }
 
@@ -468,7 +472,7 @@ static void nearest_plan_fills_the_gpus_with_data_groups(void)
 }
 
 static const struct test tests[] = {
-	TEST(least_time_has_the_bytes_of_data_groups_between_machines),
+	TEST(least_time_has_the_bytes_of_data_groups_on_the_links_of_machines_and_gpus),
 	TEST(activations_match_the_equations_of_korthikanti),
 	TEST(full_recomputation_keeps_one_block_and_all_inputs),
 	TEST(products_keep_their_inputs_in_fp8),
