@@ -189,15 +189,6 @@ static bool values_are_right(struct search *s)
 
 /* ---- candidates ---- */
 
-/* Returns the memory that the plan must have; with plan.anyway it needs none. */
-static double memory_of(const struct training_plan *plan, const struct stack_params *stack)
-{
-	double most_B = 0;
-	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE] && !plan->params->anyway; i++)
-		most_B = fmax(most_B, plan_memory_B(plan, stack, i));
-	return most_B;
-}
-
 /* Returns what is known of the units of the plan. */
 static struct known_units *known_of(struct search *s, struct arena *scratch,
 				    const struct training_plan *plan,
@@ -246,10 +237,10 @@ static double estimate_of(const struct search *s, struct arena *scratch,
 static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
 		 const struct setting *settings)
 {
+	double memory_B = plan->params->anyway ? 0 : plan_most_memory_B(plan, s->job->stack);
 	struct candidate new = {.settings = settings,
 				.number = s->fitting.count + s->large.count,
-				.found = {.name = plan_text(s->arena, plan),
-					  .memory_B = memory_of(plan, s->job->stack)}};
+				.found = {.name = plan_text(s->arena, plan), .memory_B = memory_B}};
 	if (new.found.memory_B > s->gpu_memory_B) {
 		*VEC_PUSH(s->arena, &s->large) = new;
 		return;
@@ -540,9 +531,9 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		count = s->request->most_count;
 	size_t draws = s->request->input.options.draws_count;
 	size_t own_steps = s->takes_first_step ? FULL_STEPS + (draws > 0) : 1;
-	size_t best_steps = own_steps + draws;
-	struct ending ending = {s, plans, count, s->request->most_count, best_steps};
-	plan_meter_begin(&s->meter, 1, count, none ? 0 : s->request->most_count * best_steps);
+	struct ending ending = {s, plans, count, s->request->most_count, own_steps + draws};
+	plan_meter_begin(&s->meter, 1, count,
+			 none ? 0 : s->request->most_count * ending.best_steps);
 	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
 	const struct sweep *sweep =
 		simulate(s, plans, count, FIRST_STEPS,
@@ -560,7 +551,7 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		qsort(plans, kept, sizeof *plans, by_throughput);
 	search->best_count = kept < s->request->most_count ? kept : s->request->most_count;
 	plan_meter_begin(&s->meter, own_steps, s->meter.done,
-			 none ? 0 : (search->best_count + 1) * best_steps);
+			 none ? 0 : (search->best_count + 1) * ending.best_steps);
 	if (!none && !run_best(s, plans, search->best_count, fault))
 		return false;
 	struct found_plan *found = ARENA_ARRAY(s->arena, kept, struct found_plan);

@@ -30,6 +30,16 @@ static const char *const *words_of(struct arena *arena, const struct sweep_reque
 	return words;
 }
 
+/* Reads a case and adds its files to the hash. Returns what is wrong with the case. */
+static const struct diag *read_files(struct arena *arena, const struct case_request *request,
+				     uint64_t *read)
+{
+	struct diag *own = diag_new(arena);
+	case_read(arena, own, request);
+	*read = hash_count(*read, diag_read(own));
+	return own;
+}
+
 /* Reads the case at the first values of all axes and then along each axis, so that wrong values are
  * reported before a run. Sets *read to a hash of all files and *words to the words for the axes. A
  * recorded program is read only once. */
@@ -53,9 +63,7 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 			size_t index = i * (count - 1) / (checked - 1);
 			const struct case_request one =
 				sweep_point_case(scratch, task, index * stride);
-			struct diag *own = diag_new(scratch);
-			case_read(scratch, own, &one);
-			*read = hash_count(*read, diag_read(own));
+			const struct diag *own = read_files(scratch, &one, read);
 			for (size_t e = 0; e < diag_count(own) && e < ERRORS_MAX; e++)
 				diag_error(diag, (struct origin){0}, "%s", diag_at(own, e));
 			arena_free(scratch);
@@ -65,9 +73,7 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 	for (size_t i = 1; task->request.journal && list && list->requests && i < list->point_count;
 	     i++) {
 		struct arena *scratch = arena_new();
-		struct diag *point = diag_new(scratch);
-		case_read(scratch, point, &list->requests[i]);
-		*read = hash_count(*read, diag_read(point));
+		read_files(scratch, &list->requests[i], read);
 		arena_free(scratch);
 	}
 	return diag_count(diag) == 0;

@@ -92,10 +92,7 @@ static struct estimate rate_of(const struct scenario *scenario, const struct pre
 static double memory_B(const struct scenario *scenario)
 {
 	const struct job_entry *job = &scenario->jobs[0];
-	double most_B = NAN;
-	for (size_t i = 0; job->plan && i < job->plan->sizes[AXIS_PIPELINE]; i++)
-		most_B = fmax(most_B, plan_memory_B(job->plan, job->stack, i));
-	return most_B;
+	return job->plan ? plan_most_memory_B(job->plan, job->stack) : NAN;
 }
 
 /* Returns by how much memory_B exceeds the smallest GPU's memory; NaN if it does not. */

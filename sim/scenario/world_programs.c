@@ -127,11 +127,10 @@ static const char *advice(struct world *w, const struct job_entry *entry)
 {
 	const struct training_plan *plan = entry->plan;
 	struct arena *arena = w->workload.arena;
-	double most_B = INFINITY, needed_B = 0;
+	double most_B = INFINITY;
 	if (!plan)
 		return world_memory_advice(w, entry);
-	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++)
-		needed_B = fmax(needed_B, plan_memory_B(plan, entry->stack, i));
+	double needed_B = plan_most_memory_B(plan, entry->stack);
 	for (size_t i = 0; i < entry->simulated_count; i++)
 		most_B = fmin(most_B, w->scenario->topology.gpus[entry->gpus[i]].params.memory_B);
 	if (needed_B <= most_B)

@@ -169,6 +169,8 @@ static void replace(struct play *p, double failed_s)
 	pass(p, LONGRUN_REPAIR, fmax(0, ready_s - p->now_s));
 }
 
+enum { DRAWN_FAILURES = 100 }; /* of those during a repair */
+
 /* Handles the failure of this moment, and those during its restarts. Failures while nothing runs
  * change nothing. */
 static void recover(struct play *p)
@@ -190,6 +192,9 @@ static void recover(struct play *p)
 		pass(p, LONGRUN_DETECTION, hangs ? run->watchdog_s : run->detect_s);
 		if (cause != FAILURE_SOFTWARE)
 			replace(p, failed_s);
+		/* Failures have no memory, so those of a long repair are passed in one step. */
+		if (p->now_s - p->failure_s > DRAWN_FAILURES * longrun_mtbf_s(run))
+			p->failure_s = p->now_s;
 		while (p->failure_s <= p->now_s)
 			next_failure(p);
 		up = spend(p, LONGRUN_RESTART, run->restart_s);

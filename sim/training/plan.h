@@ -185,6 +185,8 @@ const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk
 /* Returns the GPU memory in bytes of a rank of that stage (docs/models/plans.md). */
 double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
 		     size_t stage);
+/* Returns that of the stage that needs most. */
+double plan_most_memory_B(const struct training_plan *plan, const struct stack_params *stack);
 
 /* Returns the bytes that a GPU sends for an activation from that part of the network to the next
  * one. With sequence parallelism it sends its tokens. */

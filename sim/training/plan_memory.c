@@ -179,6 +179,14 @@ double plan_memory_B(const struct training_plan *plan, const struct stack_params
 	       plan->params->reserve_B;
 }
 
+double plan_most_memory_B(const struct training_plan *plan, const struct stack_params *stack)
+{
+	double most_B = 0;
+	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++)
+		most_B = fmax(most_B, plan_memory_B(plan, stack, i));
+	return most_B;
+}
+
 double plan_message_B(const struct training_plan *plan, const struct stack_params *stack,
 		      size_t part)
 {

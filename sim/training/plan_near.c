@@ -72,10 +72,7 @@ static bool is_good(const struct near_search *n, const struct plan_params *param
 	const char *why;
 	const struct training_plan *plan =
 		plan_new(scratch, request->network, params, request->rank_count, &why);
-	for (size_t i = 0; plan && i < plan->sizes[AXIS_PIPELINE]; i++)
-		if (plan_memory_B(plan, request->stack, i) > request->memory_most_B)
-			return false;
-	return plan != NULL;
+	return plan && plan_most_memory_B(plan, request->stack) <= request->memory_most_B;
 }
 
 /* Tries up to `most` changes of the keys from `key` on, in addition to `changes`. */

@@ -186,6 +186,18 @@ static void a_run_with_countless_failures_takes_dalys_time(void)
 	CHECK(isinf(longrun_mean(&run, 1, 2).elapsed_s));
 }
 
+/* Each failure waits for a repair that is as long as 10^9 failures, and nothing else takes as much
+ * time. The failures during a repair change nothing. */
+static void failures_during_a_long_repair_are_passed_in_one_step(void)
+{
+	const struct longrun run = {
+		.work_s = 20, .interval_s = 1, .repair_s = 1e9, .rates_Hz = {1, 0, 0, 0}};
+	const struct longrun_outcome outcome = longrun_mean(&run, 1, 4);
+	CHECK(outcome.failures_count > 15 && outcome.failures_count < 60);
+	CHECK_NEAR(outcome.parts_s[LONGRUN_REPAIR], outcome.failures_count * 1e9, 1e-12);
+	CHECK_NEAR(outcome.elapsed_s, outcome.failures_count * 1e9, 1e-6);
+}
+
 /* The only checkpoint takes ten times as long as the steps. A failure ends its writing, so the next
  * one begins right after the steps. The time is Daly's for a pause of that length. */
 static void a_checkpoint_under_way_is_given_up_at_a_failure(void)
@@ -229,6 +241,7 @@ static const struct test tests[] = {
 	TEST(the_watchdog_ends_what_hangs),
 	TEST(an_incomplete_checkpoint_is_lost),
 	TEST(a_run_with_countless_failures_takes_dalys_time),
+	TEST(failures_during_a_long_repair_are_passed_in_one_step),
 	TEST(a_checkpoint_under_way_is_given_up_at_a_failure),
 	TEST(default_rates_give_the_interruptions_of_llama_3),
 	TEST(gamma_quantiles_are_those_of_chi_squared),

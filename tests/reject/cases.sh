@@ -87,7 +87,7 @@ topology = "dgx-h100"; model = "llama3-8b"; tensor = 3; settings = ["serve.rate=
 topology = "dgx-h100"; model = "llama3-8b"; tensor = 16; settings = ["serve.rate=2", "case.gpu=n0.gpu1"];|^case\.cfg:2: case\.tensor: 16 GPUs from 'n0\.gpu1' on are needed, but topology 'dgx-h100' has only [0-9]+ \(write a smaller number
 topology = "dgx-h100"; model = "llama3-8b"; tensor = 2; fraction = 0.5; settings = ["serve.rate=2"];|^case\.cfg:1: client 'client': a replica with several GPUs needs whole ones of its own, but 'n0\.gpu0' is shared
 topology = "dgx-h100"; model = "resnet50"; tensor = 2; settings = ["serve.rate=2"];|^case\.cfg:2: case\.tensor: model 'resnet50': only networks that generate tokens are split \(write case\.tensor=1
-topology = "dgx-h100"; model = "llama3-8b"; tensor = 2;|^case\.cfg:2: case\.tensor, case\.pipeline and case\.expert split model servers \(write a group serve
+topology = "dgx-h100"; model = "llama3-8b"; tensor = 2;|^case\.cfg:2: case\.tensor, case\.pipeline, case\.data and case\.expert split model servers \(write a group serve
 topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.list=gone.tsv"];|^case\.cfg:2: the file '.*gone\.tsv' cannot be read: No such file
 topology = "dgx-h100"; model = "llama3-8b"; gpus = 2; settings = ["serve.rate=2"];|^case\.cfg:2: serve: requests cannot be combined with case\.gpus
 topology = "dgx-h100"; model = "llama3-8b"; clients = ( { role = "prefill"; } ); settings = ["serve.rate=2"];|^case\.cfg:2: the clients of model 'llama3-8b' have 1 times the role prefill, 0 times decode

@@ -274,16 +274,16 @@ static bool holds(const double *throughput, const char *claim, const char **brok
 	if (!d)
 		return false;
 	struct row_outcome rows[6];
-	struct prediction predictions[6] = {{0}};
+	struct prediction predictions[6];
 	struct breakdown_part parts[6];
 	struct claim_outcome outcome;
 	for (size_t i = 0; i < d->row_count; i++) {
 		double step_s = 60 / throughput[i];
-		predictions[i].ok = isfinite(throughput[i]);
-		predictions[i].step_s.value = step_s;
-		predictions[i].breakdown_count = 1;
 		parts[i] = (struct breakdown_part){"input wait", step_s * (double)(i + 1) / 10};
-		predictions[i].breakdown = &parts[i];
+		predictions[i] = (struct prediction){.ok = isfinite(throughput[i]),
+						     .step_s.value = step_s,
+						     .breakdown = &parts[i],
+						     .breakdown_count = 1};
 		rows[i] = (struct row_outcome){.row = &d->rows[i],
 					       .prediction = &predictions[i],
 					       .predicted = {throughput[i], 0, 0},
@@ -533,9 +533,8 @@ static void every_fitted_number_counts_once(void)
 	CHECK(outcome->test.count == 12 && isnan(outcome->test.coverage));
 }
 
-/* A gain is the throughput of the row's case divided by that of its reference. An error is relative
- * to the measured value. The score of a 90 % interval is its width plus 20 times the distance by
- * which it misses, relative to the measured value (Gneiting, Raftery 2007). */
+/* A gain is a throughput over the reference's. Errors and scores are relative to the measurement.
+ * The score of a 90 % interval is its width plus 20 times its miss (Gneiting, Raftery 2007). */
 static void gains_errors_and_scores_follow_their_definitions(void)
 {
 	const char *root = data_root_find(arena), *broken = NULL;

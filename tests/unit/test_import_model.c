@@ -139,7 +139,7 @@ static void sizes_of_plans_are_followed_by_their_place(void)
 		   "tp = 8; # tests/samples/configs/megatron-gpt3-175b.sh:17: "
 		   "tensor_model_parallel_size");
 	CHECK_PART(import(arena, &import_plan, "torchtitan-llama3.toml", ""),
-		   "sequence_parallel = false; # assumed");
+		   "sequence_parallel = true; # assumed: TorchTitan");
 	arena_free(arena);
 }
 

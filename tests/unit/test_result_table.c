@@ -38,8 +38,12 @@ static void result_table_writes_csv_json_and_text(void)
 	struct result_cell cells[] = {
 		{.number = {2e-5, NAN, NAN}}, {.number = {0.5, 0.25, 0.75}}, {.text = "ok"},
 		{.number = {0.5, NAN, NAN}},  {.number = {NAN, NAN, NAN}},   {.text = NULL}};
-	const struct result_table table = {
-		"rtt", "Ratio over RTT", columns, 3, cells, 2, NULL, NULL, NULL};
+	const struct result_table table = {.name = "rtt",
+					   .title = "Ratio over RTT",
+					   .columns = columns,
+					   .column_count = 3,
+					   .cells = cells,
+					   .row_count = 2};
 	CHECK_TEXT(written(FORMAT_CSV, &table), "rtt_s,ratio,ratio_low,ratio_high,verdict\r\n"
 						"2e-05,0.5,0.25,0.75,ok\r\n"
 						"0.5,,,,\r\n");
@@ -68,8 +72,13 @@ static void numbers_of_a_column_share_a_unit(void)
 				      {.number = {1, NAN, NAN}},
 				      {.number = {862.2, NAN, NAN}},
 				      {.number = {2e-5, NAN, NAN}}};
-	const struct result_table table = {"times", "Times", columns,    2,   cells,
-					   2,       NULL,    "24 draws", NULL};
+	const struct result_table table = {.name = "times",
+					   .title = "Times",
+					   .columns = columns,
+					   .column_count = 2,
+					   .cells = cells,
+					   .row_count = 2,
+					   .draws = "24 draws"};
 	const char *text = written(FORMAT_TABLE, &table);
 	CHECK_PART(text, "Times\n24 draws\n\n");
 	CHECK(strstr(text, "13.7 h (10 h..14 h)") && strstr(text, "0.2395 h"));
@@ -111,7 +120,11 @@ static void large_counts_are_whole(void)
 {
 	static const struct result_column column = {.name = "events"};
 	struct result_cell cell = {.number = {12345.6, NAN, NAN}};
-	const struct result_table table = {"events", NULL, &column, 1, &cell, 1, NULL, NULL, NULL};
+	const struct result_table table = {.name = "events",
+					   .columns = &column,
+					   .column_count = 1,
+					   .cells = &cell,
+					   .row_count = 1};
 	CHECK_PART(written(FORMAT_TABLE, &table), "12346\n");
 }
 
