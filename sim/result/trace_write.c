@@ -176,14 +176,14 @@ static void put_end(FILE *out, bool *first, const struct placed *placed, size_t 
 	jw_close(&json);
 }
 
-struct pair { /* both ends of a message */
+struct arrow { /* both ends of a message */
 	struct placed from, to;
 };
 
 static int pair_compare(const void *a, const void *b)
 {
-	const struct pair *x = a;
-	const struct pair *y = b;
+	const struct arrow *x = a;
+	const struct arrow *y = b;
 	return ORDER(x->from.index, y->from.index);
 }
 
@@ -193,7 +193,7 @@ static void put_messages(FILE *out, bool *first, struct arena *scratch, const st
 			 const size_t *groups)
 {
 	struct placed *ends = ARENA_ARRAY(scratch, layout->span_count, struct placed);
-	struct pair *pairs = ARENA_ARRAY(scratch, layout->span_count / 2 + 1, struct pair);
+	struct arrow *pairs = ARENA_ARRAY(scratch, layout->span_count / 2 + 1, struct arrow);
 	size_t count = 0, pair_count = 0;
 	for (size_t i = 0; i < layout->span_count; i++)
 		if (layout->spans[i].span->message)
@@ -202,7 +202,7 @@ static void put_messages(FILE *out, bool *first, struct arena *scratch, const st
 	for (size_t i = 1; i < count; i++)
 		if (ends[i - 1].span->message == ends[i].span->message && ends[i - 1].span->sends &&
 		    !ends[i].span->sends)
-			pairs[pair_count++] = (struct pair){ends[i - 1], ends[i]};
+			pairs[pair_count++] = (struct arrow){ends[i - 1], ends[i]};
 	qsort(pairs, pair_count, sizeof *pairs, pair_compare);
 	for (size_t i = 0; i < pair_count; i++) {
 		put_end(out, first, &pairs[i].from, groups[pairs[i].from.span->track], i + 1);
