@@ -57,7 +57,12 @@ $0 == "]}" {
 	next
 }
 {
-	if ($0 !~ span) {
+	if (/^{"ph": "[sf]", "name": "message"/) { # arrows come behind all spans, one end after the other
+		if (arrows++ % 2 != /^{"ph": "f"/)
+			wrong("the arrow has no other end")
+		next
+	}
+	if ($0 !~ span || arrows) {
 		wrong("not a span")
 		next
 	}
@@ -76,6 +81,8 @@ $0 == "]}" {
 	ends[track, ++depth[track]] = end
 }
 END {
+	if (arrows % 2)
+		wrong("an arrow has no end")
 	if (ended != NR || spans < least)
 		wrong("the end is missing, or there are only " spans + 0 " spans")
 	exit count > 0
