@@ -124,13 +124,17 @@ rm -f grid.csv
 ranks 2 $validate -o grid.csv : -n 1 sh fails.sh "$FARWIRE" $validate -o grid.csv &
 wait $! && complain 'the validation succeeded without one of its ranks'
 [ -s grid.csv.journal.flexdirect_1050ti ] && [ ! -e grid.csv ] || complain 'there is no journal, or there is a result'
+kept=$(($(wc -l <grid.csv.journal.flexdirect_1050ti) - 1))
+all=$(sed -nE '1s/.*"points":([0-9]+).*/\1/p' grid.csv.journal.flexdirect_1050ti)
 # shellcheck disable=SC2086
 expect 2 'because the list of points changed' $validate --set gpu.gtx1050ti.memory=3GiB -o grid.csv
 # shellcheck disable=SC2086
 expect 2 'because the settings changed' $validate --seed 2 -o grid.csv
 # shellcheck disable=SC2086
 ranks 2 ${validate% -q*} --format csv -o grid.csv || complain "continuing failed: $(head -n 3 "$scratch.err")"
-grep -qE '^continuing after [0-9]+ of [0-9]+ cases' "$scratch.err" || complain "it did not continue: $(cat "$scratch.err")"
+# on a busy machine the rank may be killed after the last row, and then nothing is left to continue
+[ "$kept" = "$all" ] || grep -q "^continuing after $kept of $all cases" "$scratch.err" ||
+	complain "it did not continue after $kept of $all: $(cat "$scratch.err")"
 cmp -s one.errors.csv grid.csv || complain 'the result of the continued validation differs'
 [ -z "$(ls grid.csv.journal* 2>/dev/null)" ] || complain 'a journal remains'
 verdict 'sweep_mpi.validation_with_a_killed_rank_continues'
