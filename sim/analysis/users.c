@@ -319,7 +319,7 @@ static bool search(struct users_question *a, struct users_row *row)
 	size_t step = a->replica_gpus, low = 0, high = 1;
 	size_t most = a->users->served ? a->scenario->topology.gpu_count / step
 				       : (size_t)fmax(1, row->users);
-	struct users_row best = *row;
+	struct users_row best;
 	if (row->users == 0)
 		return answer(a, row);
 	for (;; high = 2 * high < most ? 2 * high : most) {

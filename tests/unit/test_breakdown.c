@@ -38,9 +38,13 @@ static void finish(struct world *w, enum job_style style, struct step_record ste
 	w->scenario.job_count = 1;
 	w->point.outcome.jobs = &w->run;
 	w->point.outcome.job_count = 1;
-	struct arena *arena = arena_new();
+	static struct arena *arena; /* of the texts and parts of the last two predictions */
+	static struct arena *before;
+	if (before)
+		arena_free(before);
+	before = arena;
+	arena = arena_new();
 	breakdown_summarize(arena, &w->point, &w->scenario, &w->prediction);
-	arena_free(arena);
 }
 
 static double part(const struct world *w, const char *name)

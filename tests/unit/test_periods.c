@@ -117,9 +117,12 @@ static void traces_and_short_steps_are_simulated_whole(void)
 		struct trace *trace = i == 0 ? trace_new(arena) : NULL;
 		if (CHECK(scenario)) {
 			const struct world_outcome run = periods_run(arena, scenario, 1, trace);
-			const struct world_outcome whole = world_run(arena, scenario, 1, NULL);
 			CHECK(!(run.jobs[0].extended_ratio > 0));
-			CHECK(job_run_step_s(&run.jobs[0]) == job_run_step_s(&whole.jobs[0]));
+			if (i == 2) /* long */
+				CHECK(job_run_step_s(&run.jobs[0]) > 0);
+			else
+				CHECK(job_run_step_s(&run.jobs[0]) ==
+				      job_run_step_s(&world_run(arena, scenario, 1, NULL).jobs[0]));
 		}
 		arena_free(arena);
 	}
