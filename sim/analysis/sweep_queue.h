@@ -39,7 +39,7 @@ void queue_refuse(struct sweep_queue *queue, size_t index, const char *why);
 /* Runs on rank 0: gives points of the queue to the other ranks, each with `jobs` threads, until all
  * these threads have been told that no point is left. The other ranks take a few points at a time
  * and send each one back when it is finished, so that no rank waits for a slower one. queue NULL:
- * there is no sweep, so each rank is told to end, until all have left. */
+ * each rank is told to end, because the sweep was refused. */
 void sweep_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue);
 /* Runs on the other ranks: computes points until none is left. Returns false if the first rank has
  * no such sweep. */

@@ -51,7 +51,7 @@ struct users_row {
 	double users, gpus;
 	struct users_waits waits; /* pools */
 	struct estimate answer;   /* of the target */
-	const char *failed;       /* why there is no answer; NULL: there is one */
+	const char *failed;       /* why the row has no answer; NULL: it has one */
 	bool met;
 };
 struct users {

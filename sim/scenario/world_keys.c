@@ -150,7 +150,7 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 	}
 }
 
-/* Connects the hosts of the replica's GPUs with the store. Returns false if there is no route. */
+/* Connects the hosts of the replica's GPUs with the store. Returns false if one has no route. */
 static bool connect_store(struct world *w, struct server *server)
 {
 	const struct job_entry *entry = server->entry;

@@ -37,5 +37,5 @@ void world_keys_offload(void *of, size_t replica, double tokens, bool to_gpu, ev
 			void *ctx);
 /* Connects each replica for prompts with each one that generates tokens of the same service, and
  * the host of each GPU with that of serve.cache_host. Calls `begin` for each open connection.
- * Returns false if there is no route. */
+ * Returns false if two of them have no route. */
 bool world_keys_connect(struct world *w, event_fn *begin);

@@ -162,7 +162,7 @@ verdict 'money.faults_in_a_file_of_prices_are_refused'
 
 # Two guests of one machine have no cable between them. Those of two machines have one each to
 # their switch, so four ends.
-guests() { # TOPOLOGY WATTS: prints the power with so many watts for each end of a cable
+guests() { # TOPOLOGY WATTS: prints the power if each end of a cable has WATTS
 	"$FARWIRE" run --topology "$1" --program client --runtime asynchronous --model resnet50 --stack pytorch --batch 16 \
 		-q --draws 0 --format csv --set 'gpu.*.power=300 W' --set cost.facility=1 --set cost.port_rate_power=0W \
 		--set "cost.port_power=${2}W" >found.csv

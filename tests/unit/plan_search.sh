@@ -130,7 +130,7 @@ systems() {
 	$how "$FARWIRE" plan --topology "$topology" --gpus 8 $job $systems --format csv "$@"
 }
 systems dgx-a100-40,dgx-h100 --plot systems.svg -o both.csv || complain 'the search of two systems fails'
-[ -s systems.svg ] && [ -s systems.csv ] || complain 'there is no chart of two systems'
+[ -s systems.svg ] && [ -s systems.csv ] || complain 'the chart of two systems is missing'
 for topology in dgx-a100-40 dgx-h100; do
 	systems "$topology" --best 1 -o single.csv || complain "the search on $topology fails"
 	single=$(sed -n '2s/^"\([^"]*\)".*/\1/p' single.csv)

@@ -123,7 +123,7 @@ rm -f grid.csv
 # shellcheck disable=SC2086
 ranks 2 $validate -o grid.csv : -n 1 sh fails.sh "$FARWIRE" $validate -o grid.csv &
 wait $! && complain 'the validation succeeded without one of its ranks'
-[ -s grid.csv.journal.flexdirect_1050ti ] && [ ! -e grid.csv ] || complain 'there is no journal, or there is a result'
+[ -s grid.csv.journal.flexdirect_1050ti ] && [ ! -e grid.csv ] || complain 'the journal is missing, or a result was written'
 kept=$(($(wc -l <grid.csv.journal.flexdirect_1050ti) - 1))
 all=$(sed -nE '1s/.*"points":([0-9]+).*/\1/p' grid.csv.journal.flexdirect_1050ti)
 # shellcheck disable=SC2086

@@ -521,10 +521,9 @@ static void failing_draws_lower_the_interval_to_zero(void)
 }
 
 /* The first wins one of four draws, the second wins three, and the failed one wins none. The cost
- * goes the other way round. An error that all have in common changes no order. An independent error
- * of the first alone, whose 90 % point is ln 2, makes it as fast as one of double its rate with a
- * probability of 10 %: 0.1 in a single draw, which 256 errors meet within 4 x sqrt(0.1 x 0.9 /
- * 256). */
+ * goes the other way round. An error that all have in common changes no order. Then only the
+ * first has an independent error, whose 90 % point is ln 2. With a probability of 10 % it doubles
+ * the rate, which 256 errors meet within 4 x sqrt(0.1 x 0.9 / 256). */
 static void best_of_several_has_its_share_of_draws(void)
 {
 	struct breakdown_part one[] = {{"1", 9}, {"2", 1}, {"3", 1}, {"4", 1}},
