@@ -8,8 +8,7 @@
 #
 # Each block of ```sh is a command in one line, and the next block is its output. A block of ```cfg
 # is a file, named in its first line: "# my-cluster.cfg". The program is $FARWIRE, or build/farwire.
-# Plots are drawn and deleted: tools/images keeps them. Above the heading "## More questions" each
-# command, if it searches nothing, takes less than 2 s of processor time on each of two cores.
+# Plots are drawn and deleted: tools/images keeps them.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 : "${FARWIRE:=build/farwire}"
@@ -26,24 +25,15 @@ ln -s "$PWD/tests" "$work/plots/tests" # for logs that commands read
 run_commands() {
 	awk -v work="$work/plots" '/^```cfg/ { getline; file = work "/" $2; next }
 		/^```/ { file = "" } file { print >file }' "$1"
-	awk '/^## More questions/ { more = 1 }
-		/^```sh/ { on = 1; next } /^```/ { on = 0 }
-		on { print (more ? "any " : "quick ") $0 }' "$1" | sed 's/build\/farwire /"$FARWIRE" /g' >"$work/commands"
-	grep -q '^## More questions' "$1" || sed -i 's/^quick /any /' "$work/commands"
+	sed -n '/^```sh/,/^```/ { /^```/d; s/build\/farwire /"$FARWIRE" /g; p }' "$1" >"$work/commands"
 	count=0
-	while read -r speed line; do
+	while read -r line; do
 		count=$((count + 1))
-		(cd "$work/plots" && sh -c "$line" </dev/null 2>../messages && times >../times) | tr -d '\r' | sed 's/ *$//' >"$work/output.$count"
+		(cd "$work/plots" && sh -c "$line" </dev/null 2>../messages) | tr -d '\r' | sed 's/ *$//' >"$work/output.$count"
 		[ -s "$work/output.$count" ] || {
 			echo "this command prints nothing: $line" && cat "$work/messages"
 			return 1
 		}
-		case $speed-$line in
-		quick-*farwire*\ plan\ * | quick-*farwire*\ solve\ * | quick-*farwire*\ diagnose\ * | any-*) ;;
-		*) awk -v line="$line" 'NR == 2 { gsub(/[ms]/, " "); spent = $1 * 60 + $2 + $3 * 60 + $4 }
-			END { if (spent > 4) { print "this command took " spent " s of processor time: " line; exit 1 } }' "$work/times" ||
-			return 1 ;;
-		esac
 		image=$(echo "$line" | sed -n 's/.*--plot \([^ ]*\).*/\1/p')
 		[ -z "$image" ] || grep -qF "(images/$image)" "$1" || {
 			echo "$1 does not show $image"
