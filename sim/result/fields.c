@@ -218,7 +218,6 @@ static void *copy_array(const struct copier *copier, const void *items, size_t s
 	return size_B ? memcpy(arena_alloc(copier->arena, size_B), items, size_B) : NULL;
 }
 
-/* Replaces the texts and lists of a copied record by copies. */
 static void copy_fields(const struct copier *copier, const struct fields *fields, void *record)
 {
 	for (size_t i = 0; i < fields->count; i++) {

@@ -198,7 +198,6 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 
 /* ---- one prediction ---- */
 
-/* Prints the answer in at most four lines. */
 static void statistical_error(FILE *out, enum prediction_kind kind, const char *of, double ratio)
 {
 	if (kind == PREDICTION_SERVING && ratio >= ERROR_SHOWN)
@@ -242,7 +241,6 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 			p->wanted_count);
 }
 
-/* Prints the remaining answers, one a line. */
 static void further_answers(FILE *out, struct arena *scratch, const struct prediction *p)
 {
 	struct table *table = table_new(scratch, "answer", 0);
@@ -289,7 +287,6 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 	table_print(table, out);
 }
 
-/* Prints the quantiles of the latencies of requests. */
 static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction,
 		      size_t line_width)
 {
@@ -466,7 +463,6 @@ static void unfitted_kernels(FILE *out, const struct prediction *prediction)
 			       : " and data sheets; no measurement set their constants");
 }
 
-/* Prints the lines that only training jobs have. */
 static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	fputc('\n', out);
@@ -490,7 +486,6 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 		prediction_long_run(out, scratch, prediction);
 }
 
-/* Prints the quantities of training on sequences. */
 static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
 {
 	if (!(p->token_throughput.value > 0))

@@ -291,7 +291,6 @@ static void check_attention(struct reader *c, const struct kernel_case *k,
 			k->value_size_count, k->head_size_count);
 }
 
-/* Refuses keys of other kernels. */
 static void check_keys(struct reader *c, const struct kernel_case *k)
 {
 	for (size_t i = 0; i < kernel_case_table.count; i++) {

@@ -48,7 +48,6 @@ static void refuse(struct reader *c, const char *key, bool given, const char *wh
 		case_error(c, key, "%s %s", key, why);
 }
 
-/* Reports an error for each setting that a plan does not use. */
 static void plan_fits(struct reader *c, size_t programs)
 {
 	const struct case_params *params = c->params;
@@ -198,7 +197,6 @@ static bool place_ranks(struct reader *c, struct job_entry *entry, size_t progra
 	return true;
 }
 
-/* Sets how programs that train on several GPUs exchange gradients. Returns false after an error. */
 static bool fill_spread(struct reader *c, struct job_entry *entry)
 {
 	struct spread_params *spread = ARENA_NEW(c->arena, struct spread_params);
@@ -263,7 +261,6 @@ static const char *with_nearest(struct reader *c, const struct job_entry *entry,
 		       : why;
 }
 
-/* Reads the plan of a job. Returns false after an error. */
 static bool fill_plan(struct reader *c, struct job_entry *entry)
 {
 	const struct plan_params *params = c->plan_params;

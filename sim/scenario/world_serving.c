@@ -281,7 +281,6 @@ static size_t longest(const struct serving_service_spec *service, size_t *all)
 	return prompt;
 }
 
-/* Returns the most rows of an iteration. */
 static size_t rows_most(const struct serving_service_spec *service)
 {
 	const struct serve_params *params = service->params;
