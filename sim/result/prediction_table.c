@@ -118,6 +118,12 @@ static void setup(FILE *out, struct arena *scratch, const struct prediction *con
 		fprintf(out, "setup: %s\n", text_visible(scratch, text));
 }
 
+static void print_below(FILE *out, const struct table *table)
+{
+	fputc('\n', out);
+	table_print(table, out);
+}
+
 /* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
@@ -192,8 +198,7 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 					   answer_text(scratch, predictions[i], line_answers[k]));
 	}
 	setup(out, scratch, predictions, count);
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 }
 
 /* ---- one prediction ---- */
@@ -254,8 +259,7 @@ static void further_answers(FILE *out, struct arena *scratch, const struct predi
 			continue;
 		table_cells(table, CELLS(answer_at(answer)->heading, text));
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 }
 
 /* Prints parts of a time. slowest has the same parts on one rank; NULL: there is none. */
@@ -283,8 +287,7 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 				table, "%s",
 				quantity_format(scratch, QUANTITY_TIME, slowest->parts[i].seconds));
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 }
 
 static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction,
@@ -312,8 +315,7 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 				   quantiles ? estimate_text(scratch, QUANTITY_TIME, quantiles[k])
 					     : "-");
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 	fprintf(out, "\n%" PRIu64 " requests, %" PRIu64 " refused, %" PRIu64 " preemptions\n",
 		prediction->requests_count, prediction->refused_count, prediction->preempted_count);
 }
@@ -396,8 +398,7 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 			    CELLS(shown[i]->name, fixed_text(scratch, busy, 1, 100, " %"),
 				  quantity_format(scratch, QUANTITY_BYTES, shown[i]->carried_B)));
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 	if (count < all)
 		fprintf(out, "(the %zu most used of %zu links; each direction counts separately)\n",
 			count, all);
@@ -433,8 +434,7 @@ static void calls(FILE *out, struct arena *scratch, const struct prediction *pre
 	size_t count = prediction->waiting_call_count;
 	struct table *table = prediction_calls(scratch, prediction, CALLS_SHOWN);
 	table_line_width(table, line_width);
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 	if (count > CALLS_SHOWN)
 		fprintf(out,
 			"(the %d of %zu kinds in which the program spends most time; JSON has "
@@ -569,8 +569,7 @@ static void one(FILE *out, struct arena *scratch, const struct prediction *p, si
 	if (p->job_count > 1) {
 		struct table *table = prediction_jobs(scratch, p);
 		table_line_width(table, line_width);
-		fputc('\n', out);
-		table_print(table, out);
+		print_below(out, table);
 	}
 	if (p->ok && p->link_count > 0 && with_links)
 		links(out, scratch, p);

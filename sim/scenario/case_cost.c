@@ -228,9 +228,8 @@ static void count_ports(const struct topology *topology, double share, struct co
 
 static bool wants_costs(const struct reader *c)
 {
-	struct origin origin;
-	return c->params->prices[0] || case_find_keys(c, "cost", &origin) ||
-	       case_find_keys(c, "gpu_cost", &origin) || case_find_keys(c, "machine_cost", &origin);
+	return c->params->prices[0] || case_find_keys(c, "cost", NULL) ||
+	       case_find_keys(c, "gpu_cost", NULL) || case_find_keys(c, "machine_cost", NULL);
 }
 
 void case_read_costs(struct reader *c)

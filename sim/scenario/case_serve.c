@@ -23,8 +23,7 @@ const char *case_replica_key(const struct case_params *params)
 
 bool case_serves(const struct reader *c)
 {
-	struct origin origin;
-	return case_find_keys(c, "serve", &origin);
+	return case_find_keys(c, "serve", NULL);
 }
 
 bool case_serves_rpc(const struct reader *c)
