@@ -481,7 +481,7 @@ static void cables_connect_equal_ports_of_two_machines(void)
 	for (int cables = 0; cables <= 4; cables += 2) { /* 0: all four ports */
 		s = READ("case.topology=dgx1-v100-torus", "case.gpus=16",
 			 "cluster.network=cable-edr",
-			 arena_printf(arena, "wiring.cables=%d", cables));
+			 arena_printf(arena, "cluster.ports=%d", cables));
 		int found = 0;
 		for (size_t i = 0; s && i < s->topology.link_count; i++)
 			found += strncmp(s->topology.links[i].name, "fabric.cable", 12) == 0;
