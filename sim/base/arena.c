@@ -10,6 +10,7 @@
 #endif
 
 #include "sim/base/diag.h"
+#include "sim/base/vec.h"
 
 enum { BLOCK_FIRST_B = 16 * 1024, BLOCK_MAX_B = 1024 * 1024 };
 
@@ -160,4 +161,16 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 size_t arena_used_B(const struct arena *arena)
 {
 	return arena->used_B;
+}
+
+void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room, size_t item_size)
+{
+	if (count < *room)
+		return items;
+	size_t room_new = *room ? *room * 2 : 8;
+	void *moved = arena_array(arena, room_new, item_size);
+	if (count)
+		memcpy(moved, items, count * item_size);
+	*room = room_new;
+	return moved;
 }

@@ -23,6 +23,20 @@ void param_key(const struct param_row *row, char *key, size_t size)
 	key[length] = '\0';
 }
 
+const struct param_row *param_find(const struct param_table *table, const char *key)
+{
+	char own[80];
+	size_t length = strlen(key);
+	for (size_t i = 0; i < table->count; i++) {
+		if (strncmp(table->rows[i].field, key, length) != 0)
+			continue; /* a field begins with its key, so others need no comparison */
+		param_key(&table->rows[i], own, sizeof own);
+		if (strcmp(own, key) == 0)
+			return &table->rows[i];
+	}
+	return NULL;
+}
+
 const char *const *param_choices(struct arena *arena, const struct param_row *row)
 {
 	return row->choices ? row->choices : registry_names(arena, row->kinds, NULL);

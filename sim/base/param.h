@@ -144,6 +144,8 @@ struct param_table {
 /* Writes the row's key into key[size]. The key is the field's name without its unit suffix (_s _B
  * _Bps _flop _flops _Hz _ratio _count _spB). */
 void param_key(const struct param_row *row, char *key, size_t size);
+/* Returns the row with that key, or NULL. */
+const struct param_row *param_find(const struct param_table *table, const char *key);
 /* Returns the names of a choice, then NULL. */
 const char *const *param_choices(struct arena *arena, const struct param_row *row);
 

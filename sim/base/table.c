@@ -158,6 +158,63 @@ void table_cell(struct table *table, const char *format, ...)
 		column->width = width;
 }
 
+/* ---- notes ---- */
+
+/* A phrase has at most this number of bytes; a longer clause says too little in a cell. */
+enum { PHRASE_MOST = 36 };
+
+/* Returns the length of the reason's first clause, or 0 if it is too long for a cell. */
+static size_t phrase_length(const char *reason)
+{
+	static const char *const ends[] = {":", " (", ",", ";", " '", " from '", " of '", " on '"};
+	size_t length = strlen(reason);
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		const char *at = strstr(reason, ends[i]);
+		if (at && (size_t)(at - reason) < length)
+			length = (size_t)(at - reason);
+	}
+	return length <= PHRASE_MOST ? length : 0;
+}
+
+static const char *skip_varied(const char *text)
+{
+	text += strspn(text, "0123456789.");
+	return *text == '(' ? text + strcspn(text, ")") : text;
+}
+
+/* Compares two reasons without their numbers and without text between parentheses. */
+static bool alike(const char *a, const char *b)
+{
+	for (a = skip_varied(a), b = skip_varied(b); *a && *a == *b;) {
+		a = skip_varied(a + 1);
+		b = skip_varied(b + 1);
+	}
+	return *a == *b;
+}
+
+/* Returns for example "failed: out of GPU memory [1]". */
+static const char *notes_cell(struct arena *arena, struct notes *notes, const char *reason)
+{
+	size_t index = 0;
+	reason = reason ? reason : "no reason given";
+	while (index < notes->list.count && !alike(notes->list.items[index].reason, reason))
+		index++;
+	if (index == notes->list.count)
+		*VEC_PUSH(arena, &notes->list) = (struct note){arena_strdup(arena, reason), 1};
+	else if (strcmp(notes->list.items[index].reason, reason) != 0)
+		notes->list.items[index].count++;
+	int length = (int)phrase_length(reason);
+	return arena_printf(arena, "failed%s%.*s [%zu]", length ? ": " : "", length, reason,
+			    index + 1);
+}
+
+const char *notes_text(struct arena *arena, const struct notes *notes, size_t index)
+{
+	const struct note *note = &notes->list.items[index];
+	return arena_printf(arena, "[%zu] %s%s", index + 1, note->reason,
+			    note->count > 1 ? "; other rows have other numbers" : "");
+}
+
 void table_cell_failed(struct table *table, const char *reason)
 {
 	table_cell(table, "%s", notes_cell(table->arena, &table->notes, reason));
@@ -197,7 +254,6 @@ static bool has_column(struct column_block block, size_t index)
 	return index == 0 || (index >= block.first && index < block.end);
 }
 
-/* Returns the width of all columns before the last one, in characters. */
 static size_t last_indent(struct column_block block)
 {
 	size_t indent = 0;
@@ -207,7 +263,6 @@ static size_t last_indent(struct column_block block)
 	return indent;
 }
 
-/* Returns the width of the last column, in characters. */
 static size_t last_width(struct column_block block)
 {
 	size_t width = block.table->columns.items[block.end - 1].width;

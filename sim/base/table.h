@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "sim/base/notes.h"
+#include "sim/base/vec.h"
+
+struct arena;
 
 enum row_tone {
 	TONE_PLAIN,
@@ -26,6 +28,19 @@ struct table_row {
 	size_t count;       /* number of cells filled so far */
 	enum row_tone tone;
 };
+
+/* Footnotes. The cell of a failed case has a short phrase and the number of a note, and the note
+ * below the table has the whole reason. Reasons that differ only in numbers and in the text between
+ * parentheses share a note. */
+struct note {
+	const char *reason; /* of the first case that has the note */
+	size_t count;       /* number of different reasons that share it */
+};
+struct notes {
+	VEC(struct note) list;
+};
+/* Returns the text of note number `index`, which counts from 0: "[1] out of GPU memory: ...". */
+const char *notes_text(struct arena *arena, const struct notes *notes, size_t index);
 
 struct table { /* other files only read it */
 	struct arena *arena;
@@ -57,8 +72,7 @@ void table_cells(struct table *table, const char *const *cells);
  * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Fills a cell with a short verdict. The whole reason follows below the table, as a note (notes.h).
- */
+/* Fills a cell with a short verdict. The whole reason follows below the table, as a note. */
 void table_cell_failed(struct table *table, const char *reason);
 /* Sets the tone of the last row, which pages show as a colour. */
 void table_tone(struct table *table, enum row_tone tone);

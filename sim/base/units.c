@@ -58,19 +58,20 @@ static const struct unit_name units[] = {
 
 struct quantity_kind {
 	const char *noun, *unit, *example;
+	int prefixes; /* with which numbers are written; 0: none */
 };
 
 static const struct quantity_kind kinds[] = {
-	[QUANTITY_COUNT] = {"a plain number", "", "8"},
-	[QUANTITY_RATIO] = {"a ratio", "", "3 %"},
-	[QUANTITY_TIME] = {"a time", "s", "4.5 us"},
-	[QUANTITY_BYTES] = {"a size", "B", "64 MiB"},
-	[QUANTITY_RATE] = {"a bandwidth", "B/s", "25 Gbit/s"},
-	[QUANTITY_FREQUENCY] = {"a frequency", "Hz", "1.5 GHz"},
-	[QUANTITY_FLOP_RATE] = {"an arithmetic rate", "FLOP/s", "9.5 TFLOP/s"},
-	[QUANTITY_FLOP] = {"a number of operations", "flop", "7.7 Gflop"},
-	[QUANTITY_POWER] = {"a power", "W", "300 W"},
-	[QUANTITY_TIME_PER_BYTE] = {"a time per byte", "s/B", "0.4 ns/B"},
+	[QUANTITY_COUNT] = {"a plain number", "", "8", 0},
+	[QUANTITY_RATIO] = {"a ratio", "", "3 %", 0},
+	[QUANTITY_TIME] = {"a time", "s", "4.5 us", SMALL},
+	[QUANTITY_BYTES] = {"a size", "B", "64 MiB", LARGE},
+	[QUANTITY_RATE] = {"a bandwidth", "B/s", "25 Gbit/s", LARGE},
+	[QUANTITY_FREQUENCY] = {"a frequency", "Hz", "1.5 GHz", LARGE},
+	[QUANTITY_FLOP_RATE] = {"an arithmetic rate", "FLOP/s", "9.5 TFLOP/s", LARGE},
+	[QUANTITY_FLOP] = {"a number of operations", "flop", "7.7 Gflop", LARGE},
+	[QUANTITY_POWER] = {"a power", "W", "300 W", LARGE},
+	[QUANTITY_TIME_PER_BYTE] = {"a time per byte", "s/B", "0.4 ns/B", SMALL},
 };
 
 const char *quantity_unit(enum quantity quantity)
@@ -285,31 +286,22 @@ static char *format_stepped(struct arena *arena, int set, double value, double l
 			    prefix ? prefix->text : "", unit);
 }
 
-static char *format_time(struct arena *arena, double value, double like)
-{
-	if (like == 0 || !isfinite(like))
-		return arena_printf(arena, "%s s", number_format(arena, 4, value));
-	if (fabs(like) >= 9999.5)
-		return arena_printf(arena, "%s h", number_format(arena, 4, value / 3600));
-	return format_stepped(arena, SMALL, value, like, "s");
-}
-
-/* Uses a binary prefix if that gives a whole number and the decimal form does not. */
-static char *format_bytes(struct arena *arena, double value)
+/* Uses a binary prefix if that gives a whole number and the decimal form does not; otherwise
+ * returns NULL. */
+static char *format_binary(struct arena *arena, double value)
 {
 	double decimal = fabs(value);
-	while (decimal >= 1000)
+	while (isfinite(value) && decimal >= 1000)
 		decimal /= 1000;
-	if (decimal != floor(decimal))
-		for (size_t i = PREFIX_COUNT; i-- > 0;) {
-			const struct prefix *prefix = &prefixes[i];
-			double whole = value / prefix->mul;
-			if (prefix->sets == BINARY && !prefix->only_read && fabs(whole) >= 1 &&
-			    fabs(whole) < 9999.5 && whole == floor(whole))
-				return arena_printf(arena, "%s %sB", number_format(arena, 4, whole),
-						    prefix->text);
-		}
-	return format_stepped(arena, LARGE, value, value, "B");
+	for (size_t i = PREFIX_COUNT; i-- > 0 && decimal != floor(decimal);) {
+		const struct prefix *prefix = &prefixes[i];
+		double whole = value / prefix->mul;
+		if (prefix->sets == BINARY && !prefix->only_read && fabs(whole) >= 1 &&
+		    fabs(whole) < 9999.5 && whole == floor(whole))
+			return arena_printf(arena, "%s %sB", number_format(arena, 4, whole),
+					    prefix->text);
+	}
+	return NULL;
 }
 
 char *quantity_format(struct arena *arena, enum quantity quantity, double value)
@@ -319,26 +311,19 @@ char *quantity_format(struct arena *arena, enum quantity quantity, double value)
 
 char *quantity_format_like(struct arena *arena, enum quantity quantity, double value, double like)
 {
-	switch (quantity) {
-	case QUANTITY_COUNT:
-		return number_format(arena, value == floor(value) && fabs(value) < 1e15 ? 15 : 4,
-				     value);
-	case QUANTITY_RATIO:
-		return number_format(arena, 4, value);
-	case QUANTITY_TIME:
-		return format_time(arena, value, like);
-	case QUANTITY_TIME_PER_BYTE:
-		return value == 0 ? arena_strdup(arena, "0 s/B")
-				  : format_stepped(arena, SMALL, value, like, "s/B");
-	case QUANTITY_BYTES:
-		return isfinite(value) ? format_bytes(arena, value)
-				       : format_stepped(arena, LARGE, value, value, "B");
-	case QUANTITY_RATE:
-	case QUANTITY_FREQUENCY:
-	case QUANTITY_FLOP_RATE:
-	case QUANTITY_FLOP:
-	case QUANTITY_POWER:
-		break;
-	}
-	return format_stepped(arena, LARGE, value, like, kinds[quantity].unit);
+	const struct quantity_kind *kind = &kinds[quantity];
+	bool whole = quantity == QUANTITY_COUNT && value == floor(value) && fabs(value) < 1e15;
+	bool time = quantity == QUANTITY_TIME;
+	char *binary = quantity == QUANTITY_BYTES ? format_binary(arena, value) : NULL;
+	if (!kind->prefixes)
+		return number_format(arena, whole ? 15 : 4, value);
+	if (time && (like == 0 || !isfinite(like)))
+		return arena_printf(arena, "%s s", number_format(arena, 4, value));
+	if (time && fabs(like) >= 9999.5)
+		return arena_printf(arena, "%s h", number_format(arena, 4, value / 3600));
+	if (quantity == QUANTITY_TIME_PER_BYTE && value == 0)
+		return arena_strdup(arena, "0 s/B");
+	if (quantity == QUANTITY_BYTES)
+		like = value;
+	return binary ? binary : format_stepped(arena, kind->prefixes, value, like, kind->unit);
 }

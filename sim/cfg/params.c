@@ -479,22 +479,12 @@ static bool read_row(struct row_reading *reading, const struct cfg_node *group, 
 static bool is_known(const char *name, const struct param_table *table, const char *const *also,
 		     size_t also_count)
 {
-	char key[KEY_SIZE];
-	size_t length = strlen(name);
-	for (size_t i = 0; i < table->count; i++) {
-		if (strncmp(table->rows[i].field, name, length) != 0)
-			continue; /* a field begins with its key, so others need no comparison */
-		param_key(&table->rows[i], key, sizeof key);
-		if (strcmp(key, name) == 0)
-			return true;
-	}
-	for (size_t i = 0; i < also_count; i++)
-		if (strcmp(also[i], name) == 0)
-			return true;
-	return false;
+	bool known = param_find(table, name) != NULL;
+	for (size_t i = 0; i < also_count && !known; i++)
+		known = strcmp(also[i], name) == 0;
+	return known;
 }
 
-/* Reports an error for a child of a group that is neither a row's key nor in also. */
 static void refuse_name(struct diag *diag, const struct cfg_node *child, const char *thing,
 			const struct param_table *table, const char *const *also, size_t also_count)
 {

@@ -26,8 +26,6 @@ bool cfg_source_expand(struct arena *scratch, struct arena *keep, struct diag *d
  * file. */
 struct origin cfg_source_origin(const struct cfg_source_text *source, unsigned line);
 
-/* ---- shared by text.c and file.c ---- */
-
 /* Reads a file of at most 16 MiB into scratch and stores its identity, which finds loops of
  * includes. On an error it returns NULL and sets *wrong to the reason ("is a directory"). */
 struct cfg_file_identity {

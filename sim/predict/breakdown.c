@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/predict/breakdown.h"
+/* Divides the step time into parts by cause and finds the bottleneck. */
+#include "sim/predict/predict.h"
 
 /* ROUNDING: relative error that sums of the parts may have. LITTLE: a cause with a smaller share
  * of the step is never the bottleneck. */
@@ -20,7 +21,6 @@ static size_t bottleneck(const double *parts, size_t count, double span_s)
 	return largest;
 }
 
-/* Returns the parts with the names of their causes. */
 static struct breakdown_part *named_parts(struct arena *arena, const struct cause *causes,
 					  const double *parts, size_t count)
 {
@@ -274,7 +274,6 @@ static void summarize_ranks(struct arena *arena, const struct world_outcome *out
 
 /* ---- model servers ---- */
 
-/* Returns the index of the largest value. */
 static size_t largest_of(const double *values, size_t count)
 {
 	size_t largest = 0;
@@ -354,7 +353,6 @@ static const struct cause plan_causes[PLAN_KINDS] = {
 	[GPU_STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
 };
 
-/* Adds the times of a rank, for each step, to parts. */
 static void add_times(const struct job_run *run, size_t rank, double share,
 		      double parts[PLAN_KINDS])
 {
@@ -362,7 +360,6 @@ static void add_times(const struct job_run *run, size_t rank, double share,
 		parts[k] += share * s_from_ps(run->rank_times[rank].ps[k]) / run->steady_work;
 }
 
-/* Fills the means of each stage, and the times of the rank that computes longest. */
 static void put_stages(struct arena *arena, const struct job_run *run,
 		       struct prediction *prediction)
 {

@@ -7,7 +7,7 @@
  *                  + its power x price of a kWh
  *
  * A rent contains the electricity. */
-#include "sim/predict/cost.h"
+#include "sim/predict/draws.h"
 #include "sim/scenario/checkpoint.h"
 
 static const double HOUR_S = 3600, YEAR_H = 8766, KILO = 1000;
@@ -31,7 +31,6 @@ static double item_W(const struct cost_item *item, double utilization)
 	       (item->gpu_count > 0 ? item->gpu_count * gpu_W : 0);
 }
 
-/* Returns the share of the machines that are owned. */
 static double own_share(const struct costs *costs)
 {
 	double own = 0, all = 0;

@@ -31,7 +31,6 @@ static struct job_point whole(const struct point *point)
 	return (struct job_point){.serving = point->serving, EACH_ANSWER(COPY)};
 }
 
-/* Multiplies the answers by the factors of the drawing. */
 static void scale(struct job_point *answers, const struct job_point *factors)
 {
 	EACH_ANSWER(SCALE)

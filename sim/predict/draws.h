@@ -76,3 +76,11 @@ struct quotient quotient_apart(struct estimate a, struct estimate b);
 struct quotient draws_quotient(const struct prediction *a, const struct prediction *b);
 /* The same for the cost of a sample, request or collective. Prices that both cases share cancel. */
 struct quotient draws_cost_quotient(const struct prediction *a, const struct prediction *b);
+
+/* ---- cost and energy (cost.c) ---- */
+
+/* Sets the costs of a point that has not failed. */
+void costs_add(const struct scenario *scenario, struct point *point);
+/* Sets the costs of a prediction, whose times and rates are set. */
+void costs_summarize(struct arena *arena, const struct scenario *scenario,
+		     const struct point *point, const struct draws *draws, struct prediction *p);

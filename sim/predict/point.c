@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
 #include "sim/predict/baselines.h"
-#include "sim/predict/cost.h"
-#include "sim/predict/periods.h"
-#include "sim/predict/predict.h"
+#include "sim/predict/draws.h"
 
 #define ANSWER_NONE(field) .field = NAN,
 

@@ -2,11 +2,8 @@
 /* Predicts a case: its point, its intervals and its summary. */
 #include "sim/engine/names.h"
 #include "sim/fabric/link.h"
-#include "sim/predict/breakdown.h"
-#include "sim/predict/cost.h"
 #include "sim/predict/draws.h"
 #include "sim/predict/effects.h"
-#include "sim/predict/remedies.h"
 #include "sim/predict/reproduce.h"
 #include "sim/scenario/checkpoint.h"
 #include "sim/transport/transport.h"
@@ -106,14 +103,12 @@ static double memory_lacking_B(const struct scenario *scenario)
 	return lacking_B > 0 ? lacking_B : NAN;
 }
 
-/* Returns the time in which jobs train on that many samples or tokens. */
 static struct estimate time_of(double count, struct estimate throughput)
 {
 	return (struct estimate){count / throughput.value, count / throughput.high,
 				 count / throughput.low};
 }
 
-/* Fills the fields of jobs with several GPUs. */
 static void summarize_job(struct arena *arena, const struct scenario *scenario,
 			  struct prediction *p)
 {
@@ -135,7 +130,6 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 						  p->throughput);
 }
 
-/* Fills the fields of the long run of a plan. */
 static void summarize_run(struct arena *arena, const struct scenario *scenario,
 			  const struct point *point, const struct draws *draws,
 			  struct prediction *p)
@@ -164,7 +158,6 @@ static void summarize_run(struct arena *arena, const struct scenario *scenario,
 		       offsetof(struct job_point, serving) +                                       \
 			       offsetof(struct serving_answers, member))
 
-/* Fills the fields of cases that serve requests. */
 static void summarize_serving(struct arena *arena, const struct scenario *scenario,
 			      const struct point *point, const struct draws *draws,
 			      struct prediction *p)

@@ -33,7 +33,7 @@ struct predict_options {
 	struct baselines *baselines; /* store of baselines (baselines.h); NULL: none */
 	struct watch watch;          /* is told the number of finished draws */
 	bool effects;                /* find settings without effect (effects.h) */
-	bool remedies;               /* try what would help (remedies.h) */
+	bool remedies;               /* try what would help (remedies.c) */
 	/* Settings of the draws only, which make them cheaper, for example fewer steps. One more
 	 * run with them and without drawn values gives the factor between the answers of the point
 	 * and those of the draws. */
@@ -120,3 +120,24 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 				      const struct case_request *request,
 				      const struct predict_options *options, const char **broken);
+
+/* ---- parts of a prediction ---- */
+
+/* Fills the fields of the prediction that follow from the jobs' steps in the window: breakdown,
+ * bottleneck, counts of calls and timeouts, time of communication. The point must not have
+ * failed (breakdown.c). */
+void breakdown_summarize(struct arena *arena, const struct point *point,
+			 const struct scenario *scenario, struct prediction *prediction);
+/* Returns the outcome of world_run for the scenario. The step of a plan with many micro-batches is
+ * extended from shorter ones if that is possible (periods.c). trace can be NULL. */
+struct world_outcome periods_run(struct arena *arena, const struct scenario *scenario,
+				 uint64_t seed, struct trace *trace);
+/* Longer runs are not repeated for advice, because each remedy needs a run of its own. */
+enum { REMEDIES_EVENTS_MAX = 5000000 };
+/* Returns for example "a runtime that batches calls (+95 %, ratio 0.997 in place of 0.510)". Gains
+ * are of the throughput, and for model servers of the mean latency. If messages of keys and values
+ * limit a server, the text also names the busiest link. Returns NULL if nothing could be tried or
+ * the run was too long (remedies.c). */
+const char *remedies_tried(struct arena *arena, const struct prediction *prediction,
+			   const struct case_request *request, const struct scenario *scenario,
+			   const struct point *point, const struct predict_options *options);

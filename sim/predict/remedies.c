@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/predict/remedies.h"
+/* Finds out by trials which changes of a case help against its bottleneck.
+ *
+ * Each bottleneck (breakdown.c) has a few remedies (remedies.def), which change a setting or
+ * multiply parameters. Advice without a trial can be wrong, because the next bottleneck may be
+ * close. So the case runs once more with each remedy, without draws. A remedy is named with its
+ * gain if that is at least 2 %, at most six for forwarded programs and three for others. If no
+ * remedy gains as much, the text says what was tried. */
 #include "sim/predict/effects.h"
 
 static const double LEAST_GAIN = 0.02; /* of a remedy that is named */
@@ -46,7 +52,6 @@ static bool is_scaled(const struct remedy *remedy, const struct cfg_param *param
 	return false;
 }
 
-/* Returns the parameter's value times the remedy's factor, inside its bounds. */
 static double scaled(const struct remedy *remedy, const struct cfg_param *param)
 {
 	double value = param->value * remedy->factor;
@@ -100,7 +105,6 @@ static double score_of(const struct scenario *scenario, const struct point *poin
 	return scenario->style == JOBS_SERVING ? 1 / point->step_s : point->throughput;
 }
 
-/* Returns true if the remedy changes how calls are forwarded. */
 static bool is_forwarding(const struct remedy *remedy)
 {
 	return remedy->settings && strstr(remedy->settings, "runtime");
@@ -172,7 +176,6 @@ struct trials {
 	const char *tried; /* the words of all */
 };
 
-/* Adds the remedies of a bottleneck. */
 static void try_remedies(struct arena *arena, const char *bottleneck,
 			 const struct case_request *request, const struct scenario *scenario,
 			 const struct point *point, const struct predict_options *options,

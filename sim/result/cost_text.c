@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Prints the cost and the energy of a prediction. */
+/* Prints the cost and the energy of a prediction, and the long run of a plan. */
 #include "sim/result/write.h"
 
 static const double MILLION = 1e6;
@@ -58,4 +58,26 @@ void costs_print(FILE *out, struct arena *scratch, const struct prediction *p)
 	if (isfinite(p->energy_run_J.value))
 		fprintf(out, "; %s for the training", energy_text(scratch, p->energy_run_J));
 	fputc('\n', out);
+}
+
+/* ---- the long run of a plan ---- */
+
+static void times(FILE *out, struct arena *scratch, const struct breakdown_part *parts,
+		  size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "%s %s %s", i ? "," : "", parts[i].name,
+			duration_text(scratch, estimate_exact(parts[i].seconds)));
+	fputc('\n', out);
+}
+
+void prediction_long_run(FILE *out, struct arena *scratch, const struct prediction *p)
+{
+	fprintf(out, "goodput: %s; GPU-hours: %s (spare machines: %g)\nfailures: %s, which take:",
+		fixed_text(scratch, p->goodput_ratio, 1, 100, " %"),
+		fixed_text(scratch, p->gpu_hours, 0, 1, ""), p->spares_count,
+		fixed_text(scratch, p->failures_count, 1, 1, ""));
+	times(out, scratch, p->causes, p->cause_count);
+	fputs("checkpoints:", out);
+	times(out, scratch, p->checkpoint, p->checkpoint_count);
 }

@@ -43,6 +43,14 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 	 {__VA_ARGS__},                                                                            \
 	 NULL,                                                                                     \
 	 0},
+#define QUANTILE(member, percent, key, help)                                                       \
+	FIELD(member, key "_p" #percent, key "_p" #percent "_s", SERVING, IF_OK, false,            \
+	      help ", quantile of " #percent " %", "s")
+#define QUANTILES(member, key, help)                                                               \
+	QUANTILE(member[0], 50, key, help)                                                         \
+	QUANTILE(member[1], 90, key, help)                                                         \
+	QUANTILE(member[2], 95, key, help)                                                         \
+	QUANTILE(member[3], 99, key, help)
 #define FIELD_OF_VERSION(json, csv, help)                                                          \
 	{json, csv, FIELD_VERSION, 0, ALL, ALWAYS, false, help, {NULL}, NULL, 0},
 #define LIST_OF(member)                                                                            \
@@ -218,7 +226,6 @@ static void *copy_array(const struct copier *copier, const void *items, size_t s
 	return size_B ? memcpy(arena_alloc(copier->arena, size_B), items, size_B) : NULL;
 }
 
-/* Replaces the texts and lists of a copied record by copies. */
 static void copy_fields(const struct copier *copier, const struct fields *fields, void *record)
 {
 	for (size_t i = 0; i < fields->count; i++) {

@@ -118,6 +118,12 @@ static void setup(FILE *out, struct arena *scratch, const struct prediction *con
 		fprintf(out, "setup: %s\n", text_visible(scratch, text));
 }
 
+static void print_below(FILE *out, const struct table *table)
+{
+	fputc('\n', out);
+	table_print(table, out);
+}
+
 /* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
@@ -192,13 +198,11 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 					   answer_text(scratch, predictions[i], line_answers[k]));
 	}
 	setup(out, scratch, predictions, count);
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 }
 
 /* ---- one prediction ---- */
 
-/* Prints the answer in at most four lines. */
 static void statistical_error(FILE *out, enum prediction_kind kind, const char *of, double ratio)
 {
 	if (kind == PREDICTION_SERVING && ratio >= ERROR_SHOWN)
@@ -242,7 +246,6 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 			p->wanted_count);
 }
 
-/* Prints the remaining answers, one a line. */
 static void further_answers(FILE *out, struct arena *scratch, const struct prediction *p)
 {
 	struct table *table = table_new(scratch, "answer", 0);
@@ -256,8 +259,7 @@ static void further_answers(FILE *out, struct arena *scratch, const struct predi
 			continue;
 		table_cells(table, CELLS(answer_at(answer)->heading, text));
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 }
 
 /* Prints parts of a time. slowest has the same parts on one rank; NULL: there is none. */
@@ -285,11 +287,9 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 				table, "%s",
 				quantity_format(scratch, QUANTITY_TIME, slowest->parts[i].seconds));
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 }
 
-/* Prints the quantiles of the latencies of requests. */
 static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction,
 		      size_t line_width)
 {
@@ -315,8 +315,7 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 				   quantiles ? estimate_text(scratch, QUANTITY_TIME, quantiles[k])
 					     : "-");
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 	fprintf(out, "\n%" PRIu64 " requests, %" PRIu64 " refused, %" PRIu64 " preemptions\n",
 		prediction->requests_count, prediction->refused_count, prediction->preempted_count);
 }
@@ -399,8 +398,7 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 			    CELLS(shown[i]->name, fixed_text(scratch, busy, 1, 100, " %"),
 				  quantity_format(scratch, QUANTITY_BYTES, shown[i]->carried_B)));
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 	if (count < all)
 		fprintf(out, "(the %zu most used of %zu links; each direction counts separately)\n",
 			count, all);
@@ -436,8 +434,7 @@ static void calls(FILE *out, struct arena *scratch, const struct prediction *pre
 	size_t count = prediction->waiting_call_count;
 	struct table *table = prediction_calls(scratch, prediction, CALLS_SHOWN);
 	table_line_width(table, line_width);
-	fputc('\n', out);
-	table_print(table, out);
+	print_below(out, table);
 	if (count > CALLS_SHOWN)
 		fprintf(out,
 			"(the %d of %zu kinds in which the program spends most time; JSON has "
@@ -466,7 +463,6 @@ static void unfitted_kernels(FILE *out, const struct prediction *prediction)
 			       : " and data sheets; no measurement set their constants");
 }
 
-/* Prints the lines that only training jobs have. */
 static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	fputc('\n', out);
@@ -490,7 +486,6 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 		prediction_long_run(out, scratch, prediction);
 }
 
-/* Prints the quantities of training on sequences. */
 static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
 {
 	if (!(p->token_throughput.value > 0))
@@ -574,8 +569,7 @@ static void one(FILE *out, struct arena *scratch, const struct prediction *p, si
 	if (p->job_count > 1) {
 		struct table *table = prediction_jobs(scratch, p);
 		table_line_width(table, line_width);
-		fputc('\n', out);
-		table_print(table, out);
+		print_below(out, table);
 	}
 	if (p->ok && p->link_count > 0 && with_links)
 		links(out, scratch, p);

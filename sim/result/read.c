@@ -29,7 +29,6 @@ static const char *text_of(struct result_reader *reader, const struct json *reco
 	return NULL;
 }
 
-/* Returns a number. Returns NaN if it is null or missing. */
 static double real_of(struct result_reader *reader, const struct json *record, const char *key)
 {
 	const struct json *value = json_member(record, key);
@@ -77,7 +76,6 @@ static bool verdict_of(struct result_reader *reader, const struct json *record)
 static void read_fields(struct result_reader *reader, const struct json *record,
 			struct fields fields, void *to);
 
-/* Reads the object or array of a list into the record. */
 static void read_list(struct result_reader *reader, const struct json *list,
 		      const struct field *field, char *record)
 {

@@ -315,7 +315,6 @@ static const struct transport_kind *find_transport(const struct reader *c)
 	return transport_kind_at(0);
 }
 
-/* Returns true if some traffic of the job passes between machines. */
 static bool travels(const struct scenario *scenario, const struct job_entry *job)
 {
 	const struct topology *topology = &scenario->topology;

@@ -63,7 +63,7 @@ void case_calls_client(struct reader *c, struct job_entry *client, double batch_
 /* Reads the clients: programs of one GPU each (case_clients.c). */
 void case_read_clients(struct reader *c);
 /* Returns true if the case sets a key of that group: in the file, or by a setting. *origin is then
- * one of these places. */
+ * one of these places; origin may be NULL. */
 bool case_find_keys(const struct reader *c, const char *group, struct origin *origin);
 bool case_has_plan(const struct reader *c);
 /* Returns true if the case is a plan that says how long its run is. */

@@ -237,7 +237,6 @@ static bool has_instances(const struct gpu_params *gpu)
 	return gpu->generation == GENERATION_AMPERE ? !gddr : gpu->generation >= GENERATION_HOPPER;
 }
 
-/* Reports an error if the instances of a GPU that is split by MIG are larger than the GPU. */
 static void check_instances(struct reader *c)
 {
 	const struct topology *topology = &c->scenario->topology;

@@ -84,18 +84,6 @@ static const struct param_table *table_of(const char *path)
 	return NULL;
 }
 
-static bool has_key(const struct param_table *table, const char *wanted)
-{
-	enum { KEY_SIZE = 80 };
-	char key[KEY_SIZE];
-	for (size_t i = 0; i < table->count; i++) {
-		param_key(&table->rows[i], key, sizeof key);
-		if (strcmp(key, wanted) == 0)
-			return true;
-	}
-	return false;
-}
-
 void case_check_prices(struct reader *c, const struct cfg_node *file)
 {
 	const struct cfg_node *list = file ? cfg_child(file, "parameters") : NULL;
@@ -103,7 +91,7 @@ void case_check_prices(struct reader *c, const struct cfg_node *file)
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *path = cfg_text(cfg_child(group, "path"));
 		const struct param_table *table = path ? table_of(path) : NULL;
-		if (table && !has_key(table, strrchr(path, '.') + 1))
+		if (table && !param_find(table, strrchr(path, '.') + 1))
 			diag_error(c->diag, cfg_origin(group),
 				   "unknown parameter '%s' (`farwire list parameters` shows those "
 				   "of %s)",
@@ -238,12 +226,10 @@ static void count_ports(const struct topology *topology, double share, struct co
 	}
 }
 
-/* Returns true if the case has a file of prices, or a setting of a price or a power. */
 static bool wants_costs(const struct reader *c)
 {
-	struct origin origin;
-	return c->params->prices[0] || case_find_keys(c, "cost", &origin) ||
-	       case_find_keys(c, "gpu_cost", &origin) || case_find_keys(c, "machine_cost", &origin);
+	return c->params->prices[0] || case_find_keys(c, "cost", NULL) ||
+	       case_find_keys(c, "gpu_cost", NULL) || case_find_keys(c, "machine_cost", NULL);
 }
 
 void case_read_costs(struct reader *c)

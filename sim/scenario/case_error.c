@@ -41,7 +41,6 @@ const char *mechanism_path(enum mechanism mechanism)
 	return paths[mechanism];
 }
 
-/* Returns true if kernels have the times of a recording, from the same GPU. */
 static bool plays_recorded_times(const struct scenario *scenario)
 {
 	const struct job_entry *job = &scenario->jobs[0];
@@ -223,7 +222,6 @@ void case_note_evidence(struct reader *c, const struct cfg_node *file)
 		*VEC_PUSH(c->arena, &c->evidence) = list[i];
 }
 
-/* Returns true if the user states the rate of one GPU. */
 static bool states_rate(const struct reader *c)
 {
 	const struct job_entry *job = &c->scenario->jobs[0];
@@ -277,7 +275,6 @@ struct model_error case_error_at(const struct cfg_node *file, enum mechanism mec
 	return error;
 }
 
-/* Reads the error of a mechanism at its distance. */
 static struct model_error read_error(struct reader *c, enum mechanism mechanism,
 				     enum distance distance, const struct cfg_node *file)
 {

@@ -458,7 +458,6 @@ static void find_input(struct reader *c, size_t index, struct job_entry *entry)
 		read_storage(c, &c->jobs[index], entry, own);
 }
 
-/* Reports an error if a job on several machines uses shared memory. */
 static void check_transport(struct reader *c, const struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;

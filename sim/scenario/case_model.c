@@ -61,8 +61,6 @@ static const struct kernel_params *read_kernels(struct reader *c, enum gpu_gener
 	return kernels;
 }
 
-/* Returns the parameters of kernel times: two fitted efficiencies if there are any, and the
- * constants of the law. */
 const struct efficiency_params *case_efficiency(struct reader *c, const struct gpu_entry *gpu,
 						const char *model)
 {
@@ -115,7 +113,6 @@ static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 	return text;
 }
 
-/* Returns where the stack's number type is given. */
 static struct origin precision_origin(struct reader *c)
 {
 	const struct cfg_param *given = cfg_param_find(c->resolution, "stack.precision");
@@ -139,7 +136,6 @@ static void check_fp8(struct reader *c, const struct network *network)
 		   c->params->stack, number_type_name(stack_needed_type(c->stack)), network->name);
 }
 
-/* Reports an error if the stack computes in numbers that the GPU does not have. */
 void case_check_numbers(struct reader *c, const struct gpu_entry *gpu)
 {
 	struct arena *arena = c->arena;

@@ -13,25 +13,21 @@ bool case_find_keys(const struct reader *c, const char *group, struct origin *or
 {
 	const struct cfg_node *list = cfg_child(c->group, "settings");
 	const struct cfg_node *node = cfg_child(c->file, group);
-	for (size_t i = 0; i < c->request->setting_count; i++)
-		if (sets(c->request->settings[i].text, group)) {
-			*origin = c->request->settings[i].origin;
-			return true;
-		}
-	for (size_t i = 0; list && i < cfg_count(list); i++)
-		if (sets(cfg_text(cfg_at(list, i)), group)) {
-			*origin = cfg_origin(cfg_at(list, i));
-			return true;
-		}
-	if (node)
-		*origin = cfg_origin(node);
-	return node != NULL;
+	const struct setting *setting = NULL;
+	for (size_t i = 0; i < c->request->setting_count && !setting; i++)
+		if (sets(c->request->settings[i].text, group))
+			setting = &c->request->settings[i];
+	for (size_t i = cfg_count(list); i-- > 0;)
+		if (sets(cfg_text(cfg_at(list, i)), group))
+			node = cfg_at(list, i);
+	if (origin)
+		*origin = setting ? setting->origin : cfg_origin(node);
+	return setting || node;
 }
 
 bool case_has_plan(const struct reader *c)
 {
-	struct origin origin;
-	return case_find_keys(c, "plan", &origin);
+	return case_find_keys(c, "plan", NULL);
 }
 
 bool case_has_ranks(const struct reader *c)
@@ -48,7 +44,6 @@ static void refuse(struct reader *c, const char *key, bool given, const char *wh
 		case_error(c, key, "%s %s", key, why);
 }
 
-/* Reports an error for each setting that a plan does not use. */
 static void plan_fits(struct reader *c, size_t programs)
 {
 	const struct case_params *params = c->params;
@@ -198,7 +193,6 @@ static bool place_ranks(struct reader *c, struct job_entry *entry, size_t progra
 	return true;
 }
 
-/* Sets how programs that train on several GPUs exchange gradients. Returns false after an error. */
 static bool fill_spread(struct reader *c, struct job_entry *entry)
 {
 	struct spread_params *spread = ARENA_NEW(c->arena, struct spread_params);
@@ -234,9 +228,9 @@ const char *case_plan_too_large(const struct reader *c, const struct training_pl
 
 void case_plan_refused(struct reader *c, const char *why)
 {
-	struct origin origin = case_origin(c);
-	case_find_keys(c, "plan", &origin);
-	diag_error(c->diag, origin, "plan: %s", why);
+	struct origin origin;
+	bool given = case_find_keys(c, "plan", &origin);
+	diag_error(c->diag, given ? origin : case_origin(c), "plan: %s", why);
 }
 
 size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry *entry)
@@ -263,7 +257,6 @@ static const char *with_nearest(struct reader *c, const struct job_entry *entry,
 		       : why;
 }
 
-/* Reads the plan of a job. Returns false after an error. */
 static bool fill_plan(struct reader *c, struct job_entry *entry)
 {
 	const struct plan_params *params = c->plan_params;

@@ -23,8 +23,7 @@ const char *case_replica_key(const struct case_params *params)
 
 bool case_serves(const struct reader *c)
 {
-	struct origin origin;
-	return case_find_keys(c, "serve", &origin);
+	return case_find_keys(c, "serve", NULL);
 }
 
 bool case_serves_rpc(const struct reader *c)
@@ -110,7 +109,6 @@ static const struct cfg_node *find_group(const struct reader *c, const struct jo
 	return NULL;
 }
 
-/* Reports an error if a request has more tokens than the network's sequences. */
 static void lengths_fit(struct reader *c, const struct service_entry *service, const char *prefix)
 {
 	const struct serve_params *params = service->params;
@@ -126,8 +124,6 @@ static void lengths_fit(struct reader *c, const struct service_entry *service, c
 			   prefix, tokens, service->network->name, limit);
 }
 
-/* Reports an error if the GPUs of a stage cannot be divided into tensor groups, or into parts of
- * the experts. */
 static void groups_fit(struct reader *c, const struct service_entry *service)
 {
 	double tensor = c->params->tensor_count, expert = c->params->expert_count;
@@ -220,7 +216,6 @@ double service_requests_count(const struct scenario *scenario, const struct serv
 	return fmin(round(time_s * service->params->rate_count), SERVE_REQUESTS_MAX);
 }
 
-/* Reports an error if the load of a service changes too often between on and off. */
 static void phases_fit(struct reader *c, const struct service_entry *service)
 {
 	const struct serve_params *params = service->params;
@@ -234,7 +229,6 @@ static void phases_fit(struct reader *c, const struct service_entry *service)
 			   service->prefix, service->prefix, PHASES_MAX);
 }
 
-/* Reports an error if fewer clients of a closed loop send requests than full batches need. */
 static void clients_fill_batches(struct reader *c, const struct serve_params *params,
 				 const char *prefix)
 {
@@ -246,8 +240,6 @@ static void clients_fill_batches(struct reader *c, const struct serve_params *pa
 			   prefix, params->batch_count, params->concurrency_count, prefix);
 }
 
-/* Reports an error if the stages of the arrival rate are malformed, or something else also says
- * when requests arrive. */
 static void stages_fit(struct reader *c, const struct serve_params *params, const char *prefix)
 {
 	const char *key = arena_printf(c->arena, "%s.stages", prefix);
@@ -268,7 +260,6 @@ static void stages_fit(struct reader *c, const struct serve_params *params, cons
 			   key, prefix, prefix, prefix, prefix);
 }
 
-/* Reads the network that drafts tokens. */
 static void read_draft(struct reader *c, struct service_entry *service)
 {
 	const struct serve_params *params = service->params;
@@ -366,8 +357,6 @@ static void read_service(struct reader *c, struct service_entry *service,
 	read_draft(c, service);
 }
 
-/* Reports an error if some replicas of a service only process prompts and none generates tokens,
- * or the other way round. */
 static void roles_fit(struct reader *c, size_t index)
 {
 	const struct scenario *scenario = c->scenario;
@@ -394,7 +383,6 @@ static void roles_fit(struct reader *c, size_t index)
 			   last->model);
 }
 
-/* Reports an error if a GPU of a replica with several GPUs is shared. */
 static void gpus_fit(struct reader *c)
 {
 	const struct scenario *scenario = c->scenario;

@@ -55,7 +55,6 @@ struct cluster {
 
 /* ---- machines ---- */
 
-/* Returns the number of the machine's GPUs that jobs use. */
 static size_t gpus_used(const struct cluster *cluster, const struct machine *machine)
 {
 	return reader_gpus_used(cluster->build->reader, machine->build->gpus.count);

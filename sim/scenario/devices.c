@@ -88,7 +88,6 @@ static size_t choose_on_host(struct topology_build *build, struct choice *choice
 	return kept;
 }
 
-/* Chooses among the first `count` GPUs. */
 static void choose_gpus(struct topology_build *build, struct choice *choice, size_t count)
 {
 	struct arena *arena = build->reader->arena;
@@ -113,7 +112,6 @@ static void choose_gpus(struct topology_build *build, struct choice *choice, siz
 
 /* ---- adapters ---- */
 
-/* Returns true if some link of that sort ends at the node. */
 static bool has_link(const struct topology_build *build, const char *node, bool inside)
 {
 	for (size_t i = 0; i < build->links.count; i++) {

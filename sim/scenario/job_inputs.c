@@ -7,8 +7,6 @@ struct storage_place {
 	struct storage *storage;
 };
 
-/* Returns a storage on a host, or NULL without parameters. Storage that is not shared exists once
- * per host. Jobs with the same storage parameters share it. */
 struct storage *job_inputs_storage(struct job_inputs *inputs, const struct storage_params *params,
 				   const char *source, size_t host)
 {

@@ -6,12 +6,12 @@ struct topology_build *topology_build_new(struct reader *reader, const char *pat
 					  struct gpu_profiles *profiles)
 {
 	struct topology_build *build = ARENA_NEW(reader->arena, struct topology_build);
-	build->reader = reader;
-	build->path = path;
-	build->tag = "";
-	build->nodes = names_new(reader->arena);
-	build->names = names_new(reader->arena);
-	build->profiles = profiles;
+	*build = (struct topology_build){.reader = reader,
+					 .path = path,
+					 .tag = "",
+					 .nodes = names_new(reader->arena),
+					 .names = names_new(reader->arena),
+					 .profiles = profiles};
 	return build;
 }
 

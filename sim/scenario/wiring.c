@@ -98,10 +98,11 @@ void cabling_ports(struct cabling *cabling, size_t place, const char *to)
 }
 
 void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double cables,
-		   double further_s)
+		   double further_s, double copies)
 {
 	add(cabling, WIRING_TEXT(cabling, "%s-%s", a, b), cabling_node(cabling, a),
-	    cabling_node(cabling, b), cables * cabling->fabric->port_cables_count, further_s, 1, 0);
+	    cabling_node(cabling, b), cables * cabling->fabric->port_cables_count, further_s,
+	    copies, 0);
 }
 
 bool cabling_has(const struct cabling *cabling, size_t first, size_t end)
@@ -112,23 +113,16 @@ bool cabling_has(const struct cabling *cabling, size_t first, size_t end)
 	return false;
 }
 
-static void stand_for(struct cabling *cabling, const uint32_t *counts, size_t count, size_t group)
+double cabling_leaf_copies(const struct cabling *cabling, size_t leaf)
 {
-	struct topology_build *build = cabling->build;
-	if (group < count && counts[group] > 1)
-		build->links.items[build->links.count - 1].copies_count = counts[group];
+	const struct fold *fold = cabling->fold;
+	return fold && leaf < fold->leaf_count ? fmax(1, fold->leaf_count_of[leaf]) : 1;
 }
 
-void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf)
+double cabling_pod_copies(const struct cabling *cabling, size_t pod)
 {
-	if (cabling->fold)
-		stand_for(cabling, cabling->fold->leaf_count_of, cabling->fold->leaf_count, leaf);
-}
-
-void cabling_trunk_of_pod(struct cabling *cabling, size_t pod)
-{
-	if (cabling->fold)
-		stand_for(cabling, cabling->fold->pod_count_of, cabling->fold->pod_count, pod);
+	const struct fold *fold = cabling->fold;
+	return fold && pod < fold->pod_count ? fmax(1, fold->pod_count_of[pod]) : 1;
 }
 
 void cabling_trunk_of_torus(struct cabling *cabling, const size_t from[3], const size_t to[3])

@@ -80,9 +80,9 @@ void cabling_port(struct cabling *cabling, size_t place, size_t port, const char
 /* Adds a cable from each port of a place to a switch. */
 void cabling_ports(struct cabling *cabling, size_t place, const char *to);
 /* Adds a trunk of `cables` cables between two switches. further_s is added to the latency of a
- * port's cable. */
+ * port's cable. The trunk represents `copies` equal ones. */
 void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double cables,
-		   double further_s);
+		   double further_s, double copies);
 /* Returns true if at least one place from first to end - 1 exists in a folded topology. */
 bool cabling_has(const struct cabling *cabling, size_t first, size_t end);
 /* Returns the leaf to which places below a leaf are connected: with fold->by_level the first one,
@@ -91,10 +91,9 @@ static inline size_t cabling_leaf(const struct cabling *cabling, size_t leaf)
 {
 	return cabling->fold && cabling->fold->by_level ? 0 : leaf;
 }
-/* Declare that the last trunk added belongs to a leaf or a pod. With a fold it then represents
- * the trunks of all equal leaves or pods. */
-void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf);
-void cabling_trunk_of_pod(struct cabling *cabling, size_t pod);
+/* Return the number of equal leaves or pods that a leaf or pod represents; without a fold 1. */
+double cabling_leaf_copies(const struct cabling *cabling, size_t leaf);
+double cabling_pod_copies(const struct cabling *cabling, size_t pod);
 /* Declares the coordinates of the routers that the last trunk added connects. */
 void cabling_trunk_of_torus(struct cabling *cabling, const size_t from[3], const size_t to[3]);
 /* Adds a cable between port `port` of two places. */

@@ -55,7 +55,7 @@ static void build_group(struct cabling *cabling, const struct dragonfly_params *
 		for (size_t i = first; i < first + machines && i < cabling->place_count; i++)
 			cabling_ports(cabling, i, name);
 		for (size_t other = 0; other < r; other++)
-			cabling_trunk(cabling, router(cabling, group, other), name, cables, 0);
+			cabling_trunk(cabling, router(cabling, group, other), name, cables, 0, 1);
 	}
 }
 
@@ -84,7 +84,7 @@ static const char *join(struct cabling *cabling, const void *params)
 		for (size_t h = g + 1; h < groups; h++)
 			cabling_trunk(cabling, router(cabling, g, (h - 1) % routers),
 				      router(cabling, h, g % routers), cables,
-				      wiring->global_latency_s);
+				      wiring->global_latency_s, 1);
 	return NULL;
 }
 

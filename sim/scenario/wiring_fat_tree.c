@@ -9,7 +9,7 @@
 #include "sim/scenario/wiring.h"
 
 struct fat_tree_params {
-	double ports_per_leaf_count, leaves_per_pod_count, leaves_count, oversubscription_ratio;
+	double ports_per_leaf_count, leaves_per_pod_count, oversubscription_ratio;
 	double core_oversubscription_ratio, spine_latency_s, core_latency_s;
 };
 
@@ -21,9 +21,6 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct fat_tree_params, leaves_per_pod_count, 0, 1e6, "0",
 		    "number of leaves in each pod; 0 means two stages without pods and core",
 		    "assumption: two stages suffice, as they do for 36 leaves of 36 ports"),
-	PARAM_WHOLE(struct fat_tree_params, leaves_count, 0, 1e6, "0",
-		    "number of leaf switches; 0 means as many as are needed",
-		    "assumption: the tree grows with the cluster"),
 	PARAM_NUMBER(struct fat_tree_params, oversubscription_ratio, QUANTITY_RATIO, 0.01, 1000,
 		     "1", "ports of a leaf for machines divided by its uplinks",
 		     "assumption: a non-blocking tree, as for HPC"),
@@ -68,8 +65,7 @@ static const char *spine_of(struct cabling *cabling, const struct fat_tree_param
 		cabling_switch(cabling, name);
 		cabling_trunk(cabling, name, "core",
 			      uplinks * (double)per_pod / wiring->core_oversubscription_ratio,
-			      wiring->core_latency_s);
-		cabling_trunk_of_pod(cabling, pod);
+			      wiring->core_latency_s, cabling_pod_copies(cabling, pod));
 	}
 	return name;
 }
@@ -89,12 +85,6 @@ static const char *join(struct cabling *cabling, const void *params)
 				   "(write a larger wiring.ports_per_leaf)",
 				   wiring->ports_per_leaf_count, cabling->port_most);
 	size_t leaf_count = (cabling->place_count + per_leaf - 1) / per_leaf;
-	if (wiring->leaves_count > 0 && (double)leaf_count > wiring->leaves_count)
-		return WIRING_TEXT(cabling,
-				   "%zu machines need %zu leaves of %zu machines each, but "
-				   "wiring.leaves is %.0f",
-				   cabling->place_count, leaf_count, per_leaf,
-				   wiring->leaves_count);
 	double uplinks = (double)(per_leaf * cabling->port_most) / wiring->oversubscription_ratio;
 	size_t pod = SIZE_MAX;
 	cabling->top = "leaf0";
@@ -114,8 +104,7 @@ static const char *join(struct cabling *cabling, const void *params)
 			continue;
 		cabling_trunk(cabling, name,
 			      spine_of(cabling, wiring, leaf, leaf_count, uplinks, &pod), uplinks,
-			      wiring->spine_latency_s);
-		cabling_trunk_of_leaf(cabling, leaf);
+			      wiring->spine_latency_s, cabling_leaf_copies(cabling, leaf));
 	}
 	return NULL;
 }

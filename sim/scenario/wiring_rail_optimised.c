@@ -66,8 +66,7 @@ static const char *join(struct cabling *cabling, const void *params)
 				continue;
 			cabling_trunk(cabling, leaf, spine_of(cabling, wiring, rail),
 				      (double)full / wiring->oversubscription_ratio,
-				      wiring->spine_latency_s);
-			cabling_trunk_of_leaf(cabling, unit);
+				      wiring->spine_latency_s, cabling_leaf_copies(cabling, unit));
 		}
 	return NULL;
 }

@@ -33,7 +33,6 @@ static const char *join(struct cabling *cabling, const void *params)
 static struct wiring_group group(const void *params, size_t place, size_t place_count,
 				 size_t port_most)
 {
-	(void)params, (void)place, (void)place_count, (void)port_most;
 	return (struct wiring_group){0, 0};
 }
 

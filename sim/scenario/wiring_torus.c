@@ -54,7 +54,7 @@ static const char *join(struct cabling *cabling, const void *params)
 			if (sizes[d] <= 1 || again)
 				continue;
 			cabling_trunk(cabling, router(cabling, at), router(cabling, next),
-				      (double)cabling->port_most, 0);
+				      (double)cabling->port_most, 0, 1);
 			cabling_trunk_of_torus(cabling, at, next);
 		}
 	}

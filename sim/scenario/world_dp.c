@@ -272,7 +272,6 @@ static double checkpoint_B(const struct job_entry *entry)
 	       (1 + entry->stack->optimiser_copies_count);
 }
 
-/* Begins the job with its launch; the job ends with its last phase. */
 static void launch_job(struct world *w, struct job *job, const struct job_entry *entry,
 		       const struct dp_spec *spec)
 {

@@ -13,7 +13,6 @@ static bool can_fuse(const struct world *w, const struct job_entry *entry)
 	       entry->fraction_ratio >= 1 && scenario->job_count == 1;
 }
 
-/* Returns how to fuse the program whose first GPU is number `first` of the simulated ones. */
 static struct fuse_params fuse_params(const struct world *w, const struct job_entry *entry,
 				      size_t first)
 {
@@ -170,7 +169,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	struct plan_groups groups = {0};
 	const char *too_large =
 		entry->plan ? plan_too_large(arena, entry->plan, count, INFINITY) : NULL;
-	if (too_large) /* case_read looked at shorter steps only (sim/predict/periods.h) */
+	if (too_large) /* case_read looked at shorter steps only (sim/predict/periods.c) */
 		count = 0;
 	else if (entry->plan)
 		groups = plan_programs(w, entry, programs);

@@ -20,6 +20,11 @@ static struct server *server_of(const struct job *job)
 	return (struct server *)job;
 }
 
+static const struct service_entry *service_of(const struct server *server)
+{
+	return &server->world->scenario->services[server->entry->service];
+}
+
 static const char *waiting(const struct job *job, struct arena *arena)
 {
 	const struct servers *servers = server_of(job)->world->servers;
@@ -101,7 +106,7 @@ static bool add_point(struct server *server, struct overhead *table, size_t rows
 	double kernel_s;
 	const struct program *program =
 		serving_model_program(scratch, server->model, rows, scale, graph, &kernel_s);
-	bool generates = server->world->scenario->services[server->entry->service].one_token;
+	bool generates = service_of(server)->one_token;
 	const char *why = NULL;
 	double step_s = play(server, program, &why);
 	if (step_s >= 0)
@@ -143,8 +148,7 @@ static bool refine(struct server *server, struct overhead *table, bool graph)
 /* Returns NULL if a run failed. */
 static const struct overhead *find_overhead(struct server *server, bool graph)
 {
-	const struct service_entry *service =
-		&server->world->scenario->services[server->entry->service];
+	const struct service_entry *service = service_of(server);
 	struct overhead *table = ARENA_NEW(server->world->workload.arena, struct overhead);
 	size_t most = (size_t)service->params->batch_count, rows = 1;
 	for (size_t i = 0; service->one_token && i < SCALE_COUNT; i++)
@@ -199,9 +203,8 @@ static const struct server *equal_one(const struct world *w, const struct job_en
  * networks that generate no tokens is known up to the largest batch. */
 static struct memo_key memo_key(const struct server *server, const struct serving_model *model)
 {
-	const struct scenario *scenario = server->world->scenario;
-	const struct case_params *params = scenario->params;
-	const struct service_entry *service = &scenario->services[server->entry->service];
+	const struct case_params *params = server->world->scenario->params;
+	const struct service_entry *service = service_of(server);
 	return (struct memo_key){{(size_t)params->tensor_count, (size_t)params->pipeline_count,
 				  (size_t)params->expert_count, (size_t)params->data_count,
 				  server->entry->gpus[0], server->entry->runtime != NULL,
@@ -220,7 +223,7 @@ static bool find_tables(struct server *server, struct serving_model *model)
 		serving_model_overhead_set(model, server->tables);
 		return true;
 	}
-	bool generates = server->world->scenario->services[server->entry->service].one_token;
+	bool generates = service_of(server)->one_token;
 	bool graph = generates && server->entry->stack->cuda_graph;
 	server->model = model;
 	server->tables[1] = find_overhead(server, false);
@@ -281,7 +284,6 @@ static size_t longest(const struct serving_service_spec *service, size_t *all)
 	return prompt;
 }
 
-/* Returns the most rows of an iteration. */
 static size_t rows_most(const struct serving_service_spec *service)
 {
 	const struct serve_params *params = service->params;
@@ -363,7 +365,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
  */
 static size_t host_blocks(const struct server *server, const struct serving_service_spec *service)
 {
-	const struct service_entry *of = &server->world->scenario->services[server->entry->service];
+	const struct service_entry *of = service_of(server);
 	double parts = (double)server->entry->rank_count / (of->data * of->stages);
 	double block_B =
 		service->params->block_count * parts * serving_model_token_B(server->model);

@@ -38,7 +38,6 @@ static const char *simulate(struct tensor_group *group, enum collective collecti
 	return NULL;
 }
 
-/* Returns the group of a replica's GPUs with these places. */
 static struct tensor_group *group_new(struct world *w, const struct job_entry *entry, size_t first,
 				      size_t step, size_t count)
 {

@@ -54,7 +54,7 @@ struct job_run { /* the result of one job */
 	bool failed;
 	const char *reason;            /* reason of the failure */
 	const struct program *program; /* of the first rank, unfused; NULL: no calls are played */
-	/* If times and counters were extended (sim/predict/periods.h): the programs whose
+	/* If times and counters were extended (sim/predict/periods.c): the programs whose
 	 * difference was added to `program`, and how often. Otherwise NULL. */
 	const struct program *longer_program, *shorter_program;
 	double extended_ratio;

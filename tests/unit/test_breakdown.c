@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of the step and the bottleneck, of runs whose times are made up. */
-#include "sim/predict/breakdown.h"
+#include "sim/predict/predict.h"
 
 #include "sim/base/arena.h"
 #include "sim/serving/serving.h"

@@ -211,10 +211,6 @@ static void networks_may_be_full_but_not_too_small(void)
 	"case.topology=dgx1-v100-dragonfly", "wiring.groups=2", "wiring.routers_per_group=2"
 	CHECK(IS_ACCEPTED(DRAGONFLY, "case.gpus=64"));
 	CHECK(!IS_ACCEPTED(DRAGONFLY, "case.gpus=72"));
-	/* 7 machines and a file server fill one leaf */
-#define LEAF C4140, "case.gpus=28", "wiring.leaves=1"
-	CHECK(IS_ACCEPTED(LEAF, "wiring.ports_per_leaf=8"));
-	CHECK(!IS_ACCEPTED(LEAF, "wiring.ports_per_leaf=7"));
 }
 
 /* In a torus of 2 x 2 each router has one trunk to each of two neighbours. */
@@ -485,7 +481,7 @@ static void cables_connect_equal_ports_of_two_machines(void)
 	for (int cables = 0; cables <= 4; cables += 2) { /* 0: all four ports */
 		s = READ("case.topology=dgx1-v100-torus", "case.gpus=16",
 			 "cluster.network=cable-edr",
-			 arena_printf(arena, "wiring.cables=%d", cables));
+			 arena_printf(arena, "cluster.ports=%d", cables));
 		int found = 0;
 		for (size_t i = 0; s && i < s->topology.link_count; i++)
 			found += strncmp(s->topology.links[i].name, "fabric.cable", 12) == 0;

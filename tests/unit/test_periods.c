@@ -5,7 +5,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
-#include "sim/predict/periods.h"
+#include "sim/predict/predict.h"
 #include "tests/test.h"
 
 enum { MOST = 12 };
