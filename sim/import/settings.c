@@ -239,6 +239,14 @@ bool settings_need(struct settings *settings, enum settings_field field, double 
 	return false;
 }
 
+void settings_preset(struct settings *settings, enum settings_field field, double *value)
+{
+	if (*value > 0)
+		settings_count(settings, field, 1, value);
+	else
+		settings_need(settings, field, value);
+}
+
 bool settings_flag(struct settings *settings, enum settings_field field, bool *value)
 {
 	static const char *const yes[] = {"true", "True", "1", "yes", "on", NULL};
@@ -256,6 +264,12 @@ bool settings_flag(struct settings *settings, enum settings_field field, bool *v
 			   reading_quote(reading, found->path),
 			   reading_quote(reading, found->value));
 	return false;
+}
+
+bool settings_is_true(struct settings *settings, enum settings_field field)
+{
+	bool value = false;
+	return settings_flag(settings, field, &value) && value;
 }
 
 const char *settings_place(struct settings *settings, enum settings_field field)
