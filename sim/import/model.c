@@ -83,7 +83,6 @@ static const struct family families[] = {
 	 .vocabulary_count = 50257},
 };
 
-/* Families that are refused, and why. */
 static const struct {
 	const char *names, *why;
 } refused[] = {
@@ -186,7 +185,6 @@ static void read_dropout(struct model *m)
 		m->attention_dropout = value > 0;
 }
 
-/* Applies settings that change what is usual in the family. */
 static void read_choices(struct model *m)
 {
 	struct settings *s = m->settings;

@@ -155,7 +155,6 @@ static void write_mlp(struct model *m, bool experts, const char *from)
 			     m->is.plain_mlp ? "mlp" : "gated_mlp", m->mlp, bias, plain, from);
 }
 
-/* Writes the dropout behind a part of a layer. Returns the suffix of the name of its output. */
 static const char *write_dropout(struct model *m, const char *part)
 {
 	if (m->is.dropout)
@@ -196,7 +195,6 @@ static void write_add(struct model *m, const char *name, const char *from, const
 		     from, part, last ? "" : ",");
 }
 
-/* Writes the lines of a layer whose input is `from`. */
 static void write_layer(struct model *m, const char *from, const struct model_layer *kind)
 {
 	struct reading *r = m->reading;

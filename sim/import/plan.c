@@ -500,7 +500,6 @@ static void write_case(struct plan_reader *p)
 	reading_line(r, "};");
 }
 
-/* Returns whether a setting's name has one of the words. */
 static bool names_any(const struct settings *settings, const char *const *words)
 {
 	for (size_t i = 0; i < settings->items.count; i++)

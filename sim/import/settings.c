@@ -59,7 +59,6 @@ void settings_read(struct settings *settings)
 		read_one(settings, settings->reading->paths[i]);
 }
 
-/* Returns whether one of the names means the setting. */
 static bool is_named(const char *names, const char *path)
 {
 	const char *dot = strrchr(path, '.'), *last = dot ? dot + 1 : path;
@@ -298,7 +297,6 @@ bool settings_plan_key(const char *name, size_t length, const char **key)
 	return false;
 }
 
-/* Returns whether the path has one of the words. */
 static bool has_part(const char *path, const char *const *words)
 {
 	while (*words && !strstr(path, *words))
