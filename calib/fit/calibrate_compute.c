@@ -42,7 +42,6 @@ static bool says(const struct recording_point *point, const char *key, const cha
 	return word && strcmp(word, value) == 0;
 }
 
-/* Sets the kernel of a point. Returns false if its shape is incomplete. */
 static bool kernel_of(const struct recording_point *point, size_t group, struct single_kernel *run)
 {
 	const struct kernel_product product = {recording_point_number(point, "m", 0),
@@ -302,7 +301,6 @@ static void constants_found(struct calibrating *c, enum law_constant from, enum 
 	}
 }
 
-/* Sets where the fit of products begins. */
 static void start(struct calibrating *c, double floor_s, double memory_Bps, struct law *law)
 {
 	law->gpu = c->gpu;

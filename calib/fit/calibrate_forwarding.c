@@ -174,7 +174,6 @@ static void payload(struct calibrating *c)
 			  calibrating_quality(c, tcp_payload));
 }
 
-/* Fits calls over shared memory, and calls over TCP compared with them. */
 static void calls(struct calibrating *c)
 {
 	struct forwarded f = {0};

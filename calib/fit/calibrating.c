@@ -244,7 +244,6 @@ static size_t divide(const struct calibration_series *series, double bounds[SEGM
 	return count;
 }
 
-/* Collects the errors of the points from `from` to below `to`. */
 static void collect_errors(const struct calibration_series *series, double from, double to,
 			   struct piece_errors *e)
 {

@@ -46,7 +46,6 @@ static void take_errors(struct collecting *c, const struct diag *diag)
 		diag_error(c->diag, (struct origin){0}, "%s", diag_at(diag, i));
 }
 
-/* Determines the kind of the row's case; returns false after errors. */
 static bool kind_of(struct collecting *c, const struct dataset_row *row, enum case_kind *kind)
 {
 	struct arena *scratch = arena_new();

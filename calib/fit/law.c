@@ -206,7 +206,6 @@ static bool begin(struct arena *arena, struct law_fitting *f, const bool offered
 	return f->free_count > 0 && f->count > f->free_count && most > 8 * least;
 }
 
-/* Minimises from the present constants and returns the loss. */
 static double descend(struct law_fitting *f)
 {
 	double x[LAW_CONSTANTS], step[LAW_CONSTANTS], low[LAW_CONSTANTS], high[LAW_CONSTANTS];

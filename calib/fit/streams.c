@@ -148,7 +148,6 @@ static bool read_stream(const struct recording_point *point, struct stream *stre
 	       stream->measured_s > 0;
 }
 
-/* Adds the settings that differ between points. */
 static void set_stream(struct predicting *p, const struct stream *stream)
 {
 	struct arena *arena = p->arena;

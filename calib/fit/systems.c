@@ -366,7 +366,6 @@ static double longer_by(const struct left_out_row *row)
 	return measure_is_time(row->row->measure) ? -error_of(row) : error_of(row);
 }
 
-/* Returns the end on the side of the measured time. */
 static double end_of(const struct left_out_row *row, struct ends ends)
 {
 	return longer_by(row) > 0 ? ends.slower : ends.faster;

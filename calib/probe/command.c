@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/probe/command.h"
+#include "calib/probe/probe.h"
 
 #include <unistd.h>
 
-#include "calib/probe/run.h"
 #include "calib/sample/run.h"
 
 #define ONLY_MOST 16

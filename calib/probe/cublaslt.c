@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/probe/cublaslt.h"
+#include "calib/probe/gpu.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Constants of the library's documented interface, unchanged since version 11. */
 #define COMPUTE_32F          68
@@ -142,30 +139,24 @@ int cublaslt_prepare(struct cublaslt *library, const struct cublaslt_product *pr
 	int given = 0;
 	forget(library);
 	library->what = *product;
-	int status = library->create_product(&library->product, compute, TYPE_32F);
-	if (status == 0 && fp8)
-		status = library->set_product(library->product, PRODUCT_TRANSPOSE_A, &transpose,
-					      sizeof(transpose));
 	size_t rows = fp8 ? product->k : product->m, columns = fp8 ? product->m : product->k;
-	if (status == 0)
-		status = library->create_layout(&library->layouts[0], type, rows, columns,
-						(int64_t)rows);
-	if (status == 0)
-		status = library->create_layout(&library->layouts[1], type, product->k, product->n,
-						(int64_t)product->k);
-	if (status == 0)
-		status = library->create_layout(&library->layouts[2], fp8 ? TYPE_16BF : type,
-						product->m, product->n, (int64_t)product->m);
-	if (status == 0)
-		status = library->create_preference(&library->preference);
-	if (status == 0)
-		status = library->set_preference(library->preference, PREFERENCE_WORKSPACE,
-						 &workspace_B, sizeof(workspace_B));
-	if (status == 0)
-		status = library->choose(library->handle, library->product, library->layouts[0],
-					 library->layouts[1], library->layouts[2],
-					 library->layouts[2], library->preference, 1,
-					 &library->choice, &given);
+	int status = library->create_product(&library->product, compute, TYPE_32F);
+	if (fp8)
+		GPU_THEN(status, library->set_product(library->product, PRODUCT_TRANSPOSE_A,
+						      &transpose, sizeof(transpose)));
+	GPU_THEN(status,
+		 library->create_layout(&library->layouts[0], type, rows, columns, (int64_t)rows));
+	GPU_THEN(status, library->create_layout(&library->layouts[1], type, product->k, product->n,
+						(int64_t)product->k));
+	GPU_THEN(status, library->create_layout(&library->layouts[2], fp8 ? TYPE_16BF : type,
+						product->m, product->n, (int64_t)product->m));
+	GPU_THEN(status, library->create_preference(&library->preference));
+	GPU_THEN(status, library->set_preference(library->preference, PREFERENCE_WORKSPACE,
+						 &workspace_B, sizeof(workspace_B)));
+	GPU_THEN(status,
+		 library->choose(library->handle, library->product, library->layouts[0],
+				 library->layouts[1], library->layouts[2], library->layouts[2],
+				 library->preference, 1, &library->choice, &given));
 	if (status == 0 && given > 0)
 		return 0;
 	snprintf(why, room, "cuBLASLt has no %s product for this GPU (status %d)", product->type,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "calib/probe/forward.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -17,9 +17,8 @@
 #define CALL_MOST_B (sizeof(struct forward_call) + GPU_ARGUMENT)
 
 struct forwarder {
-	struct forward_server server; /* `control` is this process's end */
+	struct forward_server server; /* `control` and `tcp` are this process's ends */
 	pid_t process;
-	uint16_t port; /* TCP port in network byte order */
 	/* Buffer of all copies. It is written once, because untouched pages all map to one page of
 	 * zeros, which would always be in the cache. */
 	unsigned char *payload;
@@ -74,58 +73,50 @@ double forward_delivery_s(double *free_s, size_t size_B, double latency_s, doubl
 
 /* ---- starting and stopping the second process ---- */
 
-static int give_why(char *why, const char *what)
+static void give_why(char *why, const char *what)
 {
 	snprintf(why, GPU_WHY, "forwarding: %s: %s", what, strerror(errno));
-	return -1;
 }
 
 /* Makes rings in memory that a fork shares. Without them the transport shm is not available. */
 static void make_rings(struct forward_server *server)
 {
-	char name[64];
-	snprintf(name, sizeof(name), "/farwire-probe-%ld", (long)getpid());
-	int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-	if (file < 0)
+	void *place = mmap(NULL, 2 * sizeof(struct ring), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (place == MAP_FAILED)
 		return;
-	shm_unlink(name);
-	if (ftruncate(file, 2 * sizeof(struct ring)) == 0) {
-		void *place = mmap(NULL, 2 * sizeof(struct ring), PROT_READ | PROT_WRITE,
-				   MAP_SHARED, file, 0);
-		if (place != MAP_FAILED) {
-			server->in = place;
-			server->out = server->in + 1;
-		}
-	}
-	close(file);
+	server->in = place;
+	server->out = server->in + 1;
 }
 
-static void make_listener(struct forwarder *forwarder)
+/* Connects two TCP sockets over the loopback interface: one for this process, and one for the
+ * second process. Without them the transport tcp is not available. */
+static void make_connection(int ends[2])
 {
-	struct sockaddr_in address = {.sin_family = AF_INET};
+	struct sockaddr_in address = {.sin_family = AF_INET}, own = {0};
 	socklen_t size = sizeof(address);
-	int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	const int on = 1;
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	forwarder->server.listener = -1;
-	if (random >= 0 && listener >= 0 &&
-	    read(random, forwarder->server.token, sizeof(forwarder->server.token)) ==
-		    (ssize_t)sizeof(forwarder->server.token) &&
-	    bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 1) == 0 &&
-	    getsockname(listener, (struct sockaddr *)&address, &size) == 0) {
-		forwarder->server.listener = listener;
-		forwarder->port = address.sin_port;
-	} else if (listener >= 0) {
-		close(listener);
+	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 1) == 0 &&
+	    getsockname(listener, (struct sockaddr *)&address, &size) == 0 &&
+	    connect(ends[0], (struct sockaddr *)&address, size) == 0 &&
+	    getsockname(ends[0], (struct sockaddr *)&own, &size) == 0)
+		ends[1] = accept(listener, (struct sockaddr *)&address, &size);
+	if (address.sin_port != own.sin_port) { /* another program was faster */
+		close(ends[1]);
+		ends[1] = -1;
 	}
-	if (random >= 0)
-		close(random);
+	for (int i = 0; i < 2; i++)
+		setsockopt(ends[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	close(listener);
 }
 
 struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu_options *options,
 				  char *why)
 {
-	int ends[2];
+	int ends[2], tcp[2] = {-1, -1};
 	struct forwarder *forwarder = calloc(1, sizeof(*forwarder));
 	if (!forwarder || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
 		give_why(why, "a socket");
@@ -133,19 +124,20 @@ struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu
 		return NULL;
 	}
 	make_rings(&forwarder->server);
-	make_listener(forwarder);
+	make_connection(tcp);
 	fflush(NULL);
 	forwarder->process = fork();
 	if (forwarder->process == 0) {
 		close(ends[0]);
 		signal(SIGINT, SIG_IGN); /* the probe ends this process */
 		forwarder->server.control = ends[1];
+		forwarder->server.tcp = tcp[1];
 		_exit(forward_serve(&forwarder->server, device, options));
 	}
 	close(ends[1]);
-	if (forwarder->server.listener >= 0)
-		close(forwarder->server.listener);
+	close(tcp[1]);
 	forwarder->server.control = ends[0];
+	forwarder->server.tcp = tcp[1] >= 0 ? tcp[0] : -1;
 	if (forwarder->process < 0) {
 		give_why(why, "starting a second process");
 		forwarder_stop(forwarder);
@@ -263,29 +255,10 @@ static int command(struct far *far, struct probe_channel *channel, enum forward_
 static void far_close(struct probe_gpu *gpu)
 {
 	struct far *far = (struct far *)gpu;
-	if (far->channel.socket < 0)
+	if (far->channel.socket != far->forwarder->server.control)
 		command(far, &far->channel, FORWARD_LEAVE);
-	else if (far->channel.socket != far->forwarder->server.control)
-		close(far->channel.socket);
 	free(far->batch);
 	free(far);
-}
-
-static int connect_tcp(struct far *far)
-{
-	const struct forwarder *forwarder = far->forwarder;
-	const struct channel_part token = {forwarder->server.token,
-					   sizeof(forwarder->server.token)};
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = forwarder->port};
-	const int on = 1;
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	far->channel.socket = socket(AF_INET, SOCK_STREAM, 0);
-	if (far->channel.socket < 0 ||
-	    connect(far->channel.socket, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-	    setsockopt(far->channel.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
-	    channel_send(&far->channel, &token, 1) != 0)
-		return give_why(far->gpu.why, "connecting by TCP over loopback");
-	return 0;
 }
 
 static int choose_transport(struct far *far)
@@ -301,11 +274,10 @@ static int choose_transport(struct far *far)
 			.socket = -1, .in = forwarder->server.out, .out = forwarder->server.in};
 		return command(far, &control, FORWARD_TO_SHM);
 	}
-	if (forwarder->server.listener < 0)
+	if (forwarder->server.tcp < 0)
 		return gpu_fail(far->gpu.why, GPU_WAIVED, "TCP over loopback is not available");
-	if (command(far, &control, FORWARD_TO_TCP) != GPU_OK)
-		return GPU_FAILED;
-	return connect_tcp(far) == 0 ? GPU_OK : GPU_FAILED;
+	far->channel.socket = forwarder->server.tcp;
+	return command(far, &control, FORWARD_TO_TCP);
 }
 
 static const struct gpu_api far_api = {

@@ -84,10 +84,8 @@ struct forward_answer {
 
 struct ring;
 struct forward_server {
-	int control;             /* a Unix socket */
-	int listener;            /* loopback TCP, or -1 */
-	struct ring *in, *out;   /* NULL without shared memory */
-	unsigned char token[16]; /* first bytes of every TCP connection of this program */
+	int control, tcp;      /* a Unix socket, and TCP over loopback; tcp may be -1 */
+	struct ring *in, *out; /* NULL without shared memory */
 };
 /* Runs in the second process and serves until the control socket closes. */
 int forward_serve(const struct forward_server *server, const struct gpu_api *device,

@@ -3,12 +3,6 @@
  * only its parent process and ends with it. */
 #include "calib/probe/forward.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "calib/probe/channel.h"
 
 #define BODY_MOST_B ((FORWARD_BATCH_MOST + 1) * (sizeof(struct forward_call) + GPU_ARGUMENT))
@@ -95,34 +89,13 @@ static int answer(struct forwarding_server *server, struct probe_channel *channe
 	return channel_send(channel, parts, 3);
 }
 
-static int serve(struct forwarding_server *server, struct probe_channel *channel);
-
-static int serve_tcp(struct forwarding_server *server)
-{
-	unsigned char token[sizeof(server->ways->token)];
-	struct probe_channel channel = {.socket = -1};
-	struct pollfd one = {.fd = server->ways->listener, .events = POLLIN};
-	const int on = 1;
-	int code = 0;
-	if (server->ways->listener < 0 || poll(&one, 1, (int)(CHANNEL_WAIT_S * 1000)) != 1)
-		return -1;
-	channel.socket = accept(server->ways->listener, NULL, NULL);
-	if (channel.socket < 0)
-		return -1;
-	setsockopt(channel.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (channel_receive(&channel, token, sizeof(token), CHANNEL_WAIT_S) == 0 &&
-	    memcmp(token, server->ways->token, sizeof(token)) == 0)
-		code = serve(server, &channel);
-	close(channel.socket);
-	return code;
-}
-
 /* Serves until the channel ends or its client leaves. Returns 0, or -1 after an error. */
 static int serve(struct forwarding_server *server, struct probe_channel *channel)
 {
 	bool inner = channel->socket != server->ways->control;
 	struct probe_channel rings = {
 		.socket = -1, .in = server->ways->in, .out = server->ways->out};
+	struct probe_channel tcp = {.socket = server->ways->tcp};
 	for (;;) {
 		struct forward_message message;
 		size_t answer_B;
@@ -135,8 +108,7 @@ static int serve(struct forwarding_server *server, struct probe_channel *channel
 		if (message.command != FORWARD_CALLS) {
 			if (inner || (message.command == FORWARD_TO_SHM && !rings.in))
 				return -1;
-			code = message.command == FORWARD_TO_SHM ? serve(server, &rings)
-								 : serve_tcp(server);
+			code = serve(server, message.command == FORWARD_TO_SHM ? &rings : &tcp);
 			if (code != 0)
 				return code;
 			continue;

@@ -139,6 +139,10 @@ static inline int gpu_fail(char why[GPU_WHY], int code, const char *text)
 
 extern const struct gpu_api gpu_cuda;
 
+/* Fills in driver, PCIe link, clock and throttling from NVML, as far as they are known. NVML is
+ * loaded at run time. Clocks, power limits and modes are never changed. */
+void nvml_describe(const char *pci_bus, struct gpu_facts *facts);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include "calib/probe/kernels.cuh"
-#include "calib/probe/nvml.h"
 
 #define BUFFER_MOST_B  ((size_t)1 << 30)
 #define WARM_UP_S      0.5

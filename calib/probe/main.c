@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/probe/command.h"
+#include "calib/probe/probe.h"
 
 int main(int count, char **words)
 {

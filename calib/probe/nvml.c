@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/probe/nvml.h"
+#include "calib/probe/gpu.h"
 
 #include <dlfcn.h>
 

@@ -10,7 +10,7 @@
 
 #include "calib/probe/forward.h"
 #include "calib/probe/gpu.h"
-#include "calib/sample/plan.h"
+#include "calib/sample/record.h"
 
 struct bench {
 	struct probe_gpu *gpu;
@@ -57,3 +57,27 @@ int bench_code(struct bench *bench, const struct probe_gpu *gpu, int code);
 
 /* The longest time that a blocker holds. */
 #define BENCH_BLOCK_S 1.0
+
+/* ---- a run: measures the passes of a plan, and repeats the drift anchors in between ---- */
+
+struct run_options {
+	const char *const *only; /* patterns; none: everything */
+	size_t only_count;
+	uint64_t seed;
+	size_t passes;
+	double budget_s;
+	bool quiet;
+};
+
+/* Makes the plan of all points that the options select. */
+int run_plan(const struct bench *bench, const struct run_options *options, struct plan *plan);
+/* Returns 0, or 1 after an error, an interruption or too much drift; stderr has the reason. */
+int run_all(struct bench *bench, const struct run_options *options, const struct plan *plan,
+	    struct record *record);
+/* Makes SIGINT and SIGTERM end a run after the current sample. */
+void run_catch_signals(void);
+/* Ends the program by the signal that ended the run, if any. Call it after closing everything. */
+void run_end_by_signal(void);
+
+/* Does what the words after the name of the program say, and returns the exit code. */
+int probe_command(const struct gpu_api *device, int count, char **words);

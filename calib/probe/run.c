@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/probe/run.h"
+#include "calib/probe/probe.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 #include "calib/sample/run.h"
 #include "calib/sample/stats.h"
+
+#define PROBE(name) extern const struct probe probe_##name;
+#include "calib/probe/probes.def"
+#undef PROBE
+
+const struct probe *const probes[] = {
+#define PROBE(name) &probe_##name,
+#include "calib/probe/probes.def"
+#undef PROBE
+	NULL,
+};
 
 /* Drift anchors: three measurements that are repeated during the whole run. If one of them changes
  * steadily, so do the other measurements, which are in random order. */

@@ -63,7 +63,6 @@ double plan_random_part(struct plan_random *random)
 	return (double)(plan_random_next(random) >> 11) * 0x1p-53;
 }
 
-/* Returns a number below bound, which is above 0. */
 static size_t plan_random_below(struct plan_random *random, size_t bound)
 {
 	return (size_t)(plan_random_part(random) * (double)bound);

@@ -17,7 +17,6 @@ static int fail(struct record *record, const char *what, const char *why)
 	return -1;
 }
 
-/* Begins another line in memory, with an object. */
 static struct json_writer *begin_line(struct record *record)
 {
 	rewind(record->memory);

@@ -202,7 +202,6 @@ static int do_pass(struct run_state *state, size_t *order)
 	return 0;
 }
 
-/* Returns 0, or 1 after printing a message. */
 static int judge(const struct run *run, const struct record_drift *drift, size_t count)
 {
 	int code = 0;

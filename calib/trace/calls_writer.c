@@ -32,7 +32,6 @@ static struct map_entry *map_find(const struct map *map, uint64_t key)
 	return found ? *found : NULL;
 }
 
-/* Returns false if memory runs out. */
 static bool map_put(struct map *map, uint64_t key, uint64_t value)
 {
 	struct map_entry *entry = map_find(map, key);
@@ -79,14 +78,12 @@ struct pending {
 	bool is_call;
 	struct trace_call call;
 	struct trace_gpu gpu; /* with its own copy of the label */
-	struct pending *before, *after;
 };
 
 struct calls_writer {
 	FILE *out;
 	uint64_t start_ns;
 	struct map by_correlation; /* addresses of pending calls, by correlation */
-	struct pending *pending;   /* list of all pending calls, latest first */
 	struct map events;         /* number of each event, by handle */
 	struct map allocations;    /* size of each allocation, by address */
 	uint64_t held_B, held_most_B;
@@ -202,18 +199,18 @@ static struct pending *pending_find(const struct calls_writer *writer, uint32_t 
 	return (struct pending *)(uintptr_t)value;
 }
 
+static struct pending *pending_any(const struct calls_writer *writer)
+{
+	struct map_entry *const *root = writer->by_correlation.root;
+	return root ? (struct pending *)(uintptr_t)(*root)->value : NULL;
+}
+
 static void pending_remove(struct calls_writer *writer, struct pending *pending)
 {
 	map_remove(&writer->by_correlation,
 		   pending->is_call ? pending->call.correlation : pending->gpu.correlation);
 	if (pending->is_call && pending->call.inner_correlation)
 		map_remove(&writer->by_correlation, pending->call.inner_correlation);
-	if (pending->before)
-		pending->before->after = pending->after;
-	else
-		writer->pending = pending->after;
-	if (pending->after)
-		pending->after->before = pending->before;
 	free((char *)(uintptr_t)pending->gpu.label);
 	free(pending);
 }
@@ -228,14 +225,9 @@ static struct pending *pending_add(struct calls_writer *writer, uint32_t correla
 		free(pending);
 		return NULL;
 	}
-	pending->after = writer->pending;
-	if (pending->after)
-		pending->after->before = pending;
-	writer->pending = pending;
 	return pending;
 }
 
-/* Returns true if the call cannot have GPU work. */
 static bool starts_nothing(const struct trace_call *call)
 {
 	static const char *const words[] = {"Synchronize", "Query", "Event",    "Get",  "Set",
@@ -356,18 +348,11 @@ void calls_writer_flush(struct calls_writer *writer)
 
 bool calls_writer_close(struct calls_writer *writer, uint64_t dropped)
 {
-	struct pending *last = writer->pending;
-	while (last && last->after)
-		last = last->after;
-	while (last) { /* in the order of arrival */
-		struct pending *before = last->before;
+	for (struct pending *last; (last = pending_any(writer)); pending_remove(writer, last))
 		if (last->is_call)
 			put_call(writer, &last->call, NULL);
 		else
 			writer->orphans++;
-		pending_remove(writer, last);
-		last = before;
-	}
 	fprintf(writer->out, "{\"end\":true,\"lines\":%llu,\"memory_B\":%llu",
 		(unsigned long long)writer->lines, (unsigned long long)writer->held_most_B);
 	fprintf(writer->out, ",\"dropped\":%llu,\"orphans\":%llu",

@@ -39,7 +39,6 @@ static bool is_synchronous(const char *engine)
 	return strstr(engine, "sync") != NULL || strcmp(engine, "mmap") == 0;
 }
 
-/* Returns whether two entries are clones of one job. */
 static bool same_job(const struct json *a, const struct json *b)
 {
 	const char *left = json_text_of(json_member(a, "jobname"));

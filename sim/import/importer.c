@@ -195,7 +195,6 @@ const char *import_untagged(const char *line)
 	return line + strspn(line, " \t");
 }
 
-/* Returns 0 if the samples of both are of the same point. */
 static int compare_points(const struct import_point *x, const struct import_point *y)
 {
 	int order = strcmp(x->test, y->test);
@@ -412,7 +411,6 @@ static const struct importer *recognise(struct importing *importing, FILE *in)
 	return NULL;
 }
 
-/* Reads several logs, whose tools the content tells. */
 static bool import_log_files(struct arena *arena, struct diag *diag, const char *const *paths,
 			     size_t count, struct imported *imported)
 {

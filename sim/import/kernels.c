@@ -19,60 +19,44 @@
 #include "sim/gpu/models.h"
 #include "sim/import/importer.h"
 
+/* The columns, each with its names and a comma behind each name. */
+#define COLUMN_NAMES(COLUMN)                                                                       \
+	COLUMN(TYPE, "type,gemm_dtype,attn_dtype,")                                                \
+	COLUMN(CACHE, "cache,kv_cache_dtype,")                                                     \
+	COLUMN(TIME, "time,")                                                                      \
+	COLUMN(TIME_MS, "time_ms,latency,")                                                        \
+	COLUMN(TIME_US, "time_us,")                                                                \
+	COLUMN(TIME_S, "time_s,")                                                                  \
+	COLUMN(GPU, "gpu,device,")                                                                 \
+	COLUMN(ROLE, "role,")                                                                      \
+	COLUMN(PHASE, "phase,op_name,")                                                            \
+	COLUMN(SOURCE, "kernel_source,")                                                           \
+	COLUMN(EXPERTS, "num_experts,")                                                            \
+	COLUMN(M, "m,")                                                                            \
+	COLUMN(N, "n,")                                                                            \
+	COLUMN(K, "k,")                                                                            \
+	COLUMN(SEQUENCES, "sequences,batch_size,")                                                 \
+	COLUMN(QUERIES, "queries,isl,")                                                            \
+	COLUMN(KEYS, "keys,")                                                                      \
+	COLUMN(STEP, "step,")                                                                      \
+	COLUMN(HEADS, "heads,num_heads,")                                                          \
+	COLUMN(KV_HEADS, "kv_heads,num_key_value_heads,")                                          \
+	COLUMN(HEAD_SIZE, "head_size,head_dim,")                                                   \
+	COLUMN(WINDOW, "window,window_size,")
 enum column {
-	TYPE,
-	CACHE,
-	TIME,
-	TIME_MS,
-	TIME_US,
-	TIME_S,
-	GPU,
-	ROLE,
-	PHASE,
-	SOURCE,
-	EXPERTS,
-	M,
-	N,
-	K,
-	SEQUENCES,
-	QUERIES,
-	KEYS,
-	STEP,
-	HEADS,
-	KV_HEADS,
-	HEAD_SIZE,
-	WINDOW,
-	COLUMNS,
+#define COLUMN(name, names) name,
+	COLUMN_NAMES(COLUMN)
+#undef COLUMN
+		COLUMNS,
+};
+static const char *const names[COLUMNS] = {
+#define COLUMN(name, names) names,
+	COLUMN_NAMES(COLUMN)
+#undef COLUMN
 };
 /* Above the rate of any GPU: a B300 multiplies 15 PFLOP/s in FP4. */
 #define FASTEST_FLOPS 50e15
 enum { GPUS_MAX = 16, HELD_OUT_NTH = 5, CELL_MAX_B = 64 };
-
-/* The names of a column, each with a comma behind it. */
-static const char *const names[COLUMNS] = {
-	[TYPE] = "type,gemm_dtype,attn_dtype,",
-	[CACHE] = "cache,kv_cache_dtype,",
-	[TIME] = "time,",
-	[TIME_MS] = "time_ms,latency,",
-	[TIME_US] = "time_us,",
-	[TIME_S] = "time_s,",
-	[GPU] = "gpu,device,",
-	[ROLE] = "role,",
-	[PHASE] = "phase,op_name,",
-	[SOURCE] = "kernel_source,",
-	[EXPERTS] = "num_experts,",
-	[M] = "m,",
-	[N] = "n,",
-	[K] = "k,",
-	[SEQUENCES] = "sequences,batch_size,",
-	[QUERIES] = "queries,isl,",
-	[KEYS] = "keys,",
-	[STEP] = "step,",
-	[HEADS] = "heads,num_heads,",
-	[KV_HEADS] = "kv_heads,num_key_value_heads,",
-	[HEAD_SIZE] = "head_size,head_dim,",
-	[WINDOW] = "window,window_size,",
-};
 
 struct kernel_rows {
 	struct importing *importing;
@@ -246,7 +230,6 @@ static double time_at(struct kernel_rows *k)
 	return time_s;
 }
 
-/* Refuses a product that is faster than any GPU, for example because of a wrong unit. */
 static void check_rate(struct kernel_rows *k, const struct import_point *point, double time_s)
 {
 	double flop = 2;

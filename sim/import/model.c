@@ -83,7 +83,6 @@ static const struct family families[] = {
 	 .vocabulary_count = 50257},
 };
 
-/* Families that are refused, and why. */
 static const struct {
 	const char *names, *why;
 } refused[] = {
@@ -186,7 +185,6 @@ static void read_dropout(struct model *m)
 		m->attention_dropout = value > 0;
 }
 
-/* Applies settings that change what is usual in the family. */
 static void read_choices(struct model *m)
 {
 	struct settings *s = m->settings;
@@ -194,35 +192,30 @@ static void read_choices(struct model *m)
 	const struct setting_read *kind = settings_find(s, FIELD_POSITION_KIND);
 	const struct setting_read *activation = settings_find(s, FIELD_ACTIVATION);
 	bool flag;
-	if (settings_flag(s, FIELD_TIED, &flag))
-		m->is.tied = flag;
+	settings_flag(s, FIELD_TIED, &m->is.tied);
 	if (settings_flag(s, FIELD_UNTIED, &flag))
 		m->is.tied = !flag;
 	if (settings_flag(s, FIELD_BIAS, &flag))
 		m->is.attention_bias = m->is.mlp_bias = flag;
 	if (settings_flag(s, FIELD_NO_BIAS, &flag))
 		m->is.attention_bias = m->is.mlp_bias = m->is.norm_bias = !flag;
-	if (settings_flag(s, FIELD_ATTENTION_BIAS, &flag))
-		m->is.attention_bias = flag;
-	if (settings_flag(s, FIELD_QKV_BIAS, &flag))
-		m->is.qkv_bias = flag;
-	if (settings_flag(s, FIELD_QK_NORM, &flag))
-		m->is.qk_norm = flag;
+	settings_flag(s, FIELD_ATTENTION_BIAS, &m->is.attention_bias);
+	settings_flag(s, FIELD_QKV_BIAS, &m->is.qkv_bias);
+	settings_flag(s, FIELD_QK_NORM, &m->is.qk_norm);
 	if (settings_flag(s, FIELD_PARALLEL, &flag)) {
 		bool one = m->is.one_norm || strcmp(m->name, "stablelm") == 0;
 		m->is.parallel = flag && !one;
 		m->is.one_norm = flag && one;
 	}
 	/* Falcon: two norms with groups of heads (modeling_falcon.py, new_decoder_architecture) */
-	if (settings_flag(s, FIELD_TWO_NORMS, &flag) && flag) {
+	if (settings_is_true(s, FIELD_TWO_NORMS)) {
 		m->is.parallel = true;
 		m->is.one_norm = false;
 	}
-	if (settings_flag(s, FIELD_MLP_BIAS, &flag))
-		m->is.mlp_bias = flag;
+	settings_flag(s, FIELD_MLP_BIAS, &m->is.mlp_bias);
 	if (settings_flag(s, FIELD_SWIGLU, &flag))
 		m->is.plain_mlp = !flag;
-	if (activation && (strstr(activation->value, "glu")))
+	if (activation && strstr(activation->value, "glu"))
 		m->is.plain_mlp = false;
 	/* GPT-NeoX: LLaMAParallelMLP has no biases */
 	if (!m->is.plain_mlp && is_neox(m) && !model_has(m, FIELD_MLP_BIAS))
@@ -230,9 +223,8 @@ static void read_choices(struct model *m)
 	if (norm)
 		m->is.layer_norm =
 			strncmp(norm->value, "rms", 3) != 0 && strncmp(norm->value, "RMS", 3) != 0;
-	if (settings_flag(s, FIELD_LEARNED, &flag))
-		m->is.learned = flag;
-	if (settings_flag(s, FIELD_ALIBI, &flag) && flag)
+	settings_flag(s, FIELD_LEARNED, &m->is.learned);
+	if (settings_is_true(s, FIELD_ALIBI))
 		m->is.learned = false;
 	if (kind) {
 		m->is.rotary = strncmp(kind->value, "rotary", 6) == 0 ||
@@ -241,7 +233,7 @@ static void read_choices(struct model *m)
 				strcmp(kind->value, "absolute") == 0;
 	}
 	read_dropout(m);
-	if (settings_flag(s, FIELD_ROTARY, &flag) && flag) {
+	if (settings_is_true(s, FIELD_ROTARY)) {
 		m->is.rotary = true;
 		m->is.learned = false;
 	}
@@ -278,10 +270,8 @@ static void read_experts(struct model *m)
 	m->top = m->is.top_count;
 	settings_count(s, FIELD_EXPERTS, 0, &m->experts);
 	m->experts = m->experts > 1 ? m->experts : 0;
-	if (m->experts > 0 && m->top > 0)
-		settings_count(s, FIELD_TOP, 1, &m->top);
-	else if (m->experts > 0)
-		settings_need(s, FIELD_TOP, &m->top);
+	if (m->experts > 0)
+		settings_preset(s, FIELD_TOP, &m->top);
 	m->expert_mlp = m->mlp;
 	settings_count(s, FIELD_EXPERT_MLP, 1, &m->expert_mlp);
 	if (m->experts > 0 && settings_count(s, FIELD_SHARED_COUNT, 0, &shared))
@@ -298,16 +288,12 @@ static void read_experts(struct model *m)
 static void read_heads(struct model *m)
 {
 	struct settings *s = m->settings;
-	bool one = false;
 	m->heads = m->is.heads_count;
 	m->kv_heads = m->is.kv_heads_count;
-	if (m->heads > 0)
-		settings_count(s, FIELD_HEADS, 1, &m->heads);
-	else
-		settings_need(s, FIELD_HEADS, &m->heads);
+	settings_preset(s, FIELD_HEADS, &m->heads);
 	if (!settings_count(s, FIELD_KV_HEADS, 1, &m->kv_heads) && m->kv_heads <= 0)
 		m->kv_heads = m->heads;
-	if (settings_flag(s, FIELD_ONE_KV_HEAD, &one) && one && !m->is.parallel)
+	if (settings_is_true(s, FIELD_ONE_KV_HEAD) && !m->is.parallel)
 		m->kv_heads = 1;
 	m->head_size = m->is.head_size;
 	settings_count(s, FIELD_HEAD_SIZE, 1, &m->head_size);
@@ -347,14 +333,13 @@ static void read_sizes(struct model *m)
 		model_refuse(m, FIELD_HEADS,
 			     "heads must divide the features (correct one of them)");
 	read_experts(m);
-	bool flag;
-	if (settings_flag(s, FIELD_SHARED_KEYS, &flag) && flag)
+	if (settings_is_true(s, FIELD_SHARED_KEYS))
 		model_refuse(
 			m, FIELD_SHARED_KEYS,
 			"layers that use the keys and values of another layer are not modelled "
 			"(write false for a similar network)");
 	/* LFM2: two thirds of the size (modeling_lfm2.py, Lfm2MLP) */
-	if (settings_flag(s, FIELD_TWO_THIRDS, &flag) && flag)
+	if (settings_is_true(s, FIELD_TWO_THIRDS))
 		m->mlp = 256 * ceil(m->mlp * 2 / 3 / 256);
 	if (m->is.recurrent == RECURRENT_LRU) /* both halves (modeling_recurrent_gemma.py) */
 		m->mlp /= 2;

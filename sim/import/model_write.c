@@ -155,7 +155,6 @@ static void write_mlp(struct model *m, bool experts, const char *from)
 			     m->is.plain_mlp ? "mlp" : "gated_mlp", m->mlp, bias, plain, from);
 }
 
-/* Writes the dropout behind a part of a layer. Returns the suffix of the name of its output. */
 static const char *write_dropout(struct model *m, const char *part)
 {
 	if (m->is.dropout)
@@ -196,7 +195,6 @@ static void write_add(struct model *m, const char *name, const char *from, const
 		     from, part, last ? "" : ",");
 }
 
-/* Writes the lines of a layer whose input is `from`. */
 static void write_layer(struct model *m, const char *from, const struct model_layer *kind)
 {
 	struct reading *r = m->reading;
@@ -240,15 +238,16 @@ static size_t times_of(const struct model *m, size_t at, size_t period)
 	return 1 + same / period;
 }
 
-/* Writes equal layers as a group. Returns how many they are. */
-static size_t write_run(struct model *m, const char *name, size_t at, size_t end, bool last)
+/* Writes the equal layers from `at` on, before `end`, as a group. A group within another one has no
+ * separator behind its last one. Returns how many they are. */
+static size_t write_run(struct model *m, const char *name, size_t at, size_t end, bool inner)
 {
 	size_t count = 1;
 	while (at + count < end && same_kind(&m->kinds[at], &m->kinds[at + count]))
 		count++;
 	reading_line(m->reading, "\t\t{ name = \"%s\"; repeat = %zu; layers = (", name, count);
 	write_layer(m, name, &m->kinds[at]);
-	reading_line(m->reading, "\t\t); }%s", last ? "" : ",");
+	reading_line(m->reading, "\t\t); }%s", inner && at + count == end ? "" : ",");
 	return count;
 }
 
@@ -259,7 +258,7 @@ static void write_layers(struct model *m)
 	struct arena *arena = m->reading->arena;
 	size_t count = (size_t)m->layers, number = 0;
 	for (size_t at = 0; at < count; number++) {
-		size_t period = 1, times = times_of(m, at, 1);
+		size_t period = 1, times = times_of(m, at, 1), run = 1;
 		for (size_t p = 2; p <= (count - at) / 2; p++) {
 			size_t found = times_of(m, at, p);
 			if (found > 1 && found * p > times * period) {
@@ -268,20 +267,15 @@ static void write_layers(struct model *m)
 			}
 		}
 		const char *name = number ? arena_printf(arena, "block%zu", number + 1) : "block";
-		size_t end = at + period, run = 1;
 		if (period == 1) {
 			at += write_run(m, name, at, at + times, false);
 			continue;
 		}
 		reading_line(m->reading, "\t\t{ name = \"%s\"; repeat = %zu; layers = (", name,
 			     times);
-		for (size_t i = at; i < end; run++) {
-			size_t next = i + 1;
-			while (next < end && same_kind(&m->kinds[i], &m->kinds[next]))
-				next++;
-			write_run(m, arena_printf(arena, "part%zu", run), i, end, next == end);
-			i = next;
-		}
+		for (size_t i = at; i < at + period; run++)
+			i += write_run(m, arena_printf(arena, "part%zu", run), i, at + period,
+				       true);
 		reading_line(m->reading, "\t\t); },");
 		at += times * period;
 	}
@@ -356,15 +350,13 @@ static const char *network_name(struct model *m)
 void model_write(struct model *m)
 {
 	struct reading *r = m->reading;
-	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
-	reading_line(r, "# Written by farwire import model. Values and their places:");
+	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+			"# Written by farwire import model. Values and their places:");
 	write_values(m);
-	reading_line(r, "network = {");
-	reading_line(r, "\tname = \"%s\";", network_name(m));
-	reading_line(r, "\tsequence = %.15g;", m->sequence);
-	reading_line(r, "\tvocabulary = %.15g;", m->vocabulary);
-	reading_line(r, "\tsource = \"imported configuration\";");
-	reading_line(r, "\tlayers = (");
+	reading_line(r,
+		     "network = {\n\tname = \"%s\";\n\tsequence = %.15g;\n\tvocabulary = %.15g;\n"
+		     "\tsource = \"imported configuration\";\n\tlayers = (",
+		     network_name(m), m->sequence, m->vocabulary);
 	const char *positions =
 		!m->is.learned ? "" : arena_printf(r->arena, " positions = %.15g;", m->positions);
 	reading_line(r, "\t\t{ name = \"embed\"; op = \"embedding\"; out = %.15g;%s%s },",

@@ -33,7 +33,6 @@ struct nccl_tests_state {
 	size_t times[TIMES], time_count;
 };
 
-/* Sets the names and ranks of all points from `first` on. */
 static void give_names(struct importing *importing, size_t first, const char *collective,
 		       double ranks)
 {
@@ -45,7 +44,6 @@ static void give_names(struct importing *importing, size_t first, const char *co
 	}
 }
 
-/* Ends a run: gives its points their names and ranks. */
 static void end_run(struct importing *importing, struct nccl_tests_state *state)
 {
 	size_t count = importing->points.count - state->first;
@@ -264,7 +262,6 @@ static void take_program(struct importing *importing, const char *line, const ch
 
 /* ---- JSON ---- */
 
-/* Adds the times of a row of the results. */
 static void take_result(struct importing *importing, const struct json *result)
 {
 	static const char *const places[] = {"out_of_place", "in_place"};

@@ -29,7 +29,6 @@ static const struct {
 };
 enum { TESTS = sizeof tests / sizeof tests[0] };
 
-/* Returns TESTS for an unknown test. */
 static size_t test_of(const char *name, size_t length)
 {
 	size_t test = 0;
@@ -77,7 +76,6 @@ static void take_gpu(struct importing *importing, const char *name)
 
 /* ---- JSON ---- */
 
-/* Takes the cells of a matrix, which is a list of lists. */
 static void take_matrix(struct importing *importing, const struct json *value, size_t test,
 			bool *fresh)
 {

@@ -19,23 +19,47 @@ struct plan_reader {
 	bool assumed;  /* the number of GPUs */
 };
 
+static void put_line(struct plan_reader *p, const char *key, const char *value, const char *why)
+{
+	*VEC_PUSH(p->reading->arena, &p->plan) =
+		arena_printf(p->reading->arena, "\t%s = %s; # %s", key, value, why);
+}
+
 static void put(struct plan_reader *p, const char *key, const char *value,
-		enum settings_field field, const char *assumption)
+		enum settings_field field)
 {
 	const char *place = settings_place(p->settings, field);
-	const char *line = arena_printf(p->reading->arena, "\t%s = %s; # %s%s", key, value,
-					place ? "" : "assumed: ", place ? place : assumption);
-	*VEC_PUSH(p->reading->arena, &p->plan) = line;
+	put_line(p, key, value, place ? place : "assumed: ");
 }
 
 static void put_number(struct plan_reader *p, const char *key, double value,
-		       enum settings_field field, const char *assumption)
+		       enum settings_field field)
 {
 	if (value > 2e9)
 		diag_error(p->reading->diag, (struct origin){p->reading->paths[0], 0},
 			   "%s is %g, which is more than 2e9 (correct the numbers it follows from)",
 			   key, value);
-	put(p, key, arena_printf(p->reading->arena, "%.15g", value), field, assumption);
+	put(p, key, arena_printf(p->reading->arena, "%.15g", value), field);
+}
+
+/* Reads a whole number of at least 1, and puts it. Returns false if it is missing. */
+static bool put_count(struct plan_reader *p, const char *key, enum settings_field field,
+		      double *value)
+{
+	bool found = settings_count(p->settings, field, 1, value);
+	if (found)
+		put_number(p, key, *value, field);
+	return found;
+}
+
+/* Puts one of two words if the setting is there, and returns whether it is. */
+static bool put_flag(struct plan_reader *p, const char *key, enum settings_field field,
+		     const char *yes, const char *no)
+{
+	bool flag, found = settings_flag(p->settings, field, &flag);
+	if (found)
+		put(p, key, flag ? yes : no, field);
+	return found;
 }
 
 static const char *refuse(struct plan_reader *p, const struct setting_read *item, const char *why)
@@ -49,16 +73,19 @@ struct word {
 	const char *theirs, *ours;
 };
 
-/* Returns the plan's word for a text, or NULL after an error. */
-static const char *translate(struct plan_reader *p, const struct setting_read *item,
-			     const struct word *words, const char *known)
+/* Puts the plan's word for a setting and returns it, or NULL after an error. */
+static const char *translate(struct plan_reader *p, const char *key, enum settings_field field,
+			     const struct setting_read *item, const struct word *words,
+			     const char *known)
 {
-	for (; words->theirs; words++)
-		if (strcmp(words->theirs, item->value) == 0)
-			return words->ours;
-	return refuse(
-		p, item,
-		arena_printf(p->reading->arena, "has no counterpart (write one of: %s)", known));
+	while (words->theirs && strcmp(words->theirs, item->value) != 0)
+		words++;
+	if (!words->theirs)
+		return refuse(p, item,
+			      arena_printf(p->reading->arena,
+					   "has no counterpart (write one of: %s)", known));
+	put(p, key, words->ours, field);
+	return words->ours;
 }
 
 /* ---- groups of ranks ---- */
@@ -68,26 +95,22 @@ static void read_groups(struct plan_reader *p)
 	struct settings *s = p->settings;
 	double ep = 1, nodes = 1, each = 0, shards = 1, replicas = 1;
 	p->tp = p->pp = p->cp = 1;
-	if (settings_count(s, FIELD_TP, 1, &p->tp))
-		put_number(p, "tp", p->tp, FIELD_TP, "");
-	if (settings_count(s, FIELD_CP, 1, &p->cp))
-		put_number(p, "cp", p->cp, FIELD_CP, "");
+	put_count(p, "tp", FIELD_TP, &p->tp);
+	put_count(p, "cp", FIELD_CP, &p->cp);
 	/* Without a pipeline, DeepSpeed and GPT-NeoX write 0 stages. */
 	if (settings_count(s, FIELD_PP, 0, &p->pp))
-		put_number(p, "pp", p->pp = fmax(p->pp, 1), FIELD_PP, "");
-	if (settings_count(s, FIELD_EP, 1, &ep))
-		put_number(p, "ep", ep, FIELD_EP, "");
-	if (settings_count(s, FIELD_DP, 1, &p->dp))
-		put_number(p, "dp", p->dp, FIELD_DP, "");
+		put_number(p, "pp", p->pp = fmax(p->pp, 1), FIELD_PP);
+	put_count(p, "ep", FIELD_EP, &ep);
+	put_count(p, "dp", FIELD_DP, &p->dp);
 	/* TorchTitan: -1 shards over all ranks that are left. */
 	bool has_shards = settings_count(s, FIELD_SHARDS, -1, &shards);
 	settings_count(s, FIELD_REPLICAS, 1, &replicas);
 	p->sharded = has_shards && shards != 1; /* whole numbers */
 	if (p->sharded && replicas > 1)
-		put_number(p, "replicas", replicas, FIELD_REPLICAS, "");
+		put_number(p, "replicas", replicas, FIELD_REPLICAS);
 	if (!(p->dp > 0) && shards > 0 && has_shards) {
 		p->dp = shards * replicas;
-		put_number(p, "dp", p->dp, shards > 1 ? FIELD_SHARDS : FIELD_REPLICAS, "");
+		put_number(p, "dp", p->dp, shards > 1 ? FIELD_SHARDS : FIELD_REPLICAS);
 	}
 	if (!settings_count(s, FIELD_WORLD, 1, &p->gpus) &&
 	    settings_count(s, FIELD_NODE_GPUS, 1, &each)) {
@@ -131,9 +154,9 @@ static void read_layout(struct plan_reader *p, const struct setting_read *layout
 		refuse(p, layout, arena_printf(arena, "is not a layout: %s", why));
 		return;
 	}
-	put(p, "layout", arena_printf(arena, "\"%s\"", text), FIELD_LAYOUT, "");
+	put(p, "layout", arena_printf(arena, "\"%s\"", text), FIELD_LAYOUT);
 	size_t chunks = parts / stages;
-	put_number(p, "chunks", (double)chunks, FIELD_LAYOUT, "");
+	put_number(p, "chunks", (double)chunks, FIELD_LAYOUT);
 }
 
 static void read_chunks(struct plan_reader *p)
@@ -148,9 +171,8 @@ static void read_chunks(struct plan_reader *p)
 	const struct setting_read *layout = settings_find(s, FIELD_LAYOUT);
 	if (layout)
 		read_layout(p, layout);
-	else if (settings_count(s, FIELD_CHUNKS, 1, &chunks))
-		put_number(p, "chunks", chunks, FIELD_CHUNKS, "");
-	else if (settings_count(s, FIELD_CHUNK_LAYERS, 1, &part) &&
+	else if (!put_count(p, "chunks", FIELD_CHUNKS, &chunks) &&
+		 settings_count(s, FIELD_CHUNK_LAYERS, 1, &part) &&
 		 settings_need(s, FIELD_LAYERS, &layers)) {
 		chunks = layers / p->pp / part;
 		if (chunks < 1 || chunks > floor(chunks))
@@ -159,21 +181,19 @@ static void read_chunks(struct plan_reader *p)
 					    "does not divide the %g layers of a stage (write a "
 					    "number that does)",
 					    layers / p->pp));
-		put_number(p, "chunks", chunks, FIELD_CHUNK_LAYERS, "");
+		put_number(p, "chunks", chunks, FIELD_CHUNK_LAYERS);
 	}
 	const struct setting_read *schedule = settings_find(s, FIELD_SCHEDULE);
-	const char *ours = schedule && p->pp > 1 ? translate(p, schedule, schedules,
-							     "1F1B, Interleaved1F1B, GPipe")
-						 : NULL;
-	if (ours)
-		put(p, "schedule", ours, FIELD_SCHEDULE, "");
+	const char *ours = schedule && p->pp > 1
+				   ? translate(p, "schedule", FIELD_SCHEDULE, schedule, schedules,
+					       "1F1B, Interleaved1F1B, GPipe")
+				   : NULL;
 	/* TorchTitan's ranks have two stages each in such a schedule (distributed/pipeline.py). */
 	if (ours && strcmp(ours, "\"interleaved\"") == 0 && !settings_place(s, FIELD_CHUNKS) &&
 	    !settings_place(s, FIELD_CHUNK_LAYERS))
-		put_number(p, "chunks", 2, FIELD_SCHEDULE, "");
-	bool flag = false;
-	if (settings_flag(s, FIELD_PP_FIRST, &flag) && flag)
-		put(p, "order", "\"tp-cp-pp-dp\"", FIELD_PP_FIRST, "");
+		put_number(p, "chunks", 2, FIELD_SCHEDULE);
+	if (settings_is_true(s, FIELD_PP_FIRST))
+		put(p, "order", "\"tp-cp-pp-dp\"", FIELD_PP_FIRST);
 }
 
 /* ---- batch ---- */
@@ -232,9 +252,9 @@ static void read_batch(struct plan_reader *p)
 			   "x %g copies (correct one of them, or the number of GPUs)",
 			   global, p->micro, accumulation, copies);
 	if (has_micro)
-		put_number(p, "micro_batch", p->micro, micro_field, "");
+		put_number(p, "micro_batch", p->micro, micro_field);
 	if (global > 0)
-		put_number(p, "global_batch", global, global_field, "");
+		put_number(p, "global_batch", global, global_field);
 }
 
 /* ---- sharding, recomputation and gradients ---- */
@@ -261,18 +281,14 @@ static void read_strategy(struct plan_reader *p, const struct setting_read *stra
 	struct arena *arena = p->reading->arena;
 	struct setting_read first = *strategy;
 	first.value = arena_printf(arena, "%.*s", (int)strcspn(first.value, " "), first.value);
-	const char *ours = translate(p, &first, words,
+	const char *ours = translate(p, "sharding", FIELD_SHARDING, &first, words,
 				     "FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD, NO_SHARD, "
 				     "optim_grads_params, optim_grads, optim");
 	double nodes = 1;
-	if (ours)
-		put(p, "sharding", ours, FIELD_SHARDING, "");
 	p->sharded |= ours && strcmp(ours, "\"parameters\"") == 0;
 	if (strcasecmp(first.value, "hybrid_shard") != 0)
 		return;
-	if (settings_count(p->settings, FIELD_NODES, 1, &nodes))
-		put_number(p, "replicas", nodes, FIELD_NODES, "");
-	else
+	if (!put_count(p, "replicas", FIELD_NODES, &nodes))
 		refuse(p, strategy,
 		       "has a copy on each machine, whose number is missing (add num_machines, or "
 		       "nnodes)");
@@ -294,9 +310,8 @@ static void read_reshard(struct plan_reader *p)
 	struct setting_read item = *settings_find(p->settings, FIELD_RESHARD);
 	if (strcmp(item.value, "default") == 0)
 		item.value = p->pp > 1 ? "never" : "always";
-	const char *ours = translate(p, &item, words, "true, false, always, never, default");
-	if (ours)
-		put(p, "sharding", ours, FIELD_RESHARD, "");
+	translate(p, "sharding", FIELD_RESHARD, &item, words,
+		  "true, false, always, never, default");
 	p->sharded = true;
 }
 
@@ -307,22 +322,21 @@ static void read_sharding(struct plan_reader *p)
 	struct settings *s = p->settings;
 	const struct setting_read *strategy = settings_find(s, FIELD_SHARDING);
 	double stage = 0;
-	bool flag = false;
 	if (settings_count(s, FIELD_ZERO, 0, &stage)) {
 		if (stage > 3)
 			refuse(p, settings_find(s, FIELD_ZERO),
 			       "is not a stage (write 0, 1, 2 or 3)");
 		else
-			put(p, "sharding", stages[(size_t)stage], FIELD_ZERO, "");
+			put(p, "sharding", stages[(size_t)stage], FIELD_ZERO);
 		p->sharded |= stage > 2;
 	} else if (strategy) {
 		read_strategy(p, strategy);
 	} else if (settings_find(s, FIELD_RESHARD) && (p->sharded || !p->megatron)) {
 		read_reshard(p);
 	} else if (p->sharded) {
-		put(p, "sharding", stages[3], FIELD_SHARDS, "");
-	} else if (settings_flag(s, FIELD_DISTRIBUTED_OPTIMIZER, &flag)) {
-		put(p, "sharding", stages[flag], FIELD_DISTRIBUTED_OPTIMIZER, "");
+		put(p, "sharding", stages[3], FIELD_SHARDS);
+	} else {
+		put_flag(p, "sharding", FIELD_DISTRIBUTED_OPTIMIZER, stages[1], stages[0]);
 	}
 }
 
@@ -332,19 +346,11 @@ static void read_recomputation(struct plan_reader *p)
 					    {"selective", "\"selective\""},
 					    {"none", "\"none\""},
 					    {NULL, NULL}};
-	struct settings *s = p->settings;
-	const struct setting_read *item = settings_find(s, FIELD_RECOMPUTE);
-	bool flag = false;
-	if (item) {
-		const char *ours = translate(p, item, words, "full, selective, none");
-		if (ours)
-			put(p, "recompute", ours, FIELD_RECOMPUTE, "");
-	} else if (settings_flag(s, FIELD_RECOMPUTE_FLAG, &flag)) {
-		put(p, "recompute", flag ? "\"full\"" : "\"none\"", FIELD_RECOMPUTE_FLAG, "");
-	} else if (settings_flag(s, FIELD_RECOMPUTE_SELECTIVE, &flag)) {
-		put(p, "recompute", flag ? "\"selective\"" : "\"none\"", FIELD_RECOMPUTE_SELECTIVE,
-		    "");
-	}
+	const struct setting_read *item = settings_find(p->settings, FIELD_RECOMPUTE);
+	if (item)
+		translate(p, "recompute", FIELD_RECOMPUTE, item, words, "full, selective, none");
+	else if (!put_flag(p, "recompute", FIELD_RECOMPUTE_FLAG, "\"full\"", "\"none\""))
+		put_flag(p, "recompute", FIELD_RECOMPUTE_SELECTIVE, "\"selective\"", "\"none\"");
 }
 
 static void read_gradients(struct plan_reader *p)
@@ -352,43 +358,32 @@ static void read_gradients(struct plan_reader *p)
 	struct settings *s = p->settings;
 	double bucket;
 	/* Norms of TorchTitan's tensor groups are SequenceParallel (infra/parallelize.py). */
-	bool flag = p->titan && p->tp > 1;
-	settings_flag(s, FIELD_SEQUENCE_PARALLEL, &flag);
-	put(p, "sequence_parallel", flag ? "true" : "false", FIELD_SEQUENCE_PARALLEL,
-	    p->titan ? "TorchTitan's tensor groups do" : "off by default in the tool");
-	if (settings_flag(s, FIELD_OVERLAP, &flag))
-		put(p, "overlap_gradients", flag ? "true" : "false", FIELD_OVERLAP, "");
-	if (settings_flag(s, FIELD_OVERLAP_PARAMETERS, &flag))
-		put(p, "overlap_parameters", flag ? "true" : "false", FIELD_OVERLAP_PARAMETERS, "");
-	if (settings_flag(s, FIELD_OVERLAP_TENSOR, &flag))
-		put(p, "overlap_tensor", flag ? "\"all\"" : "\"none\"", FIELD_OVERLAP_TENSOR, "");
-	if (settings_count(s, FIELD_BUCKET, 1, &bucket))
-		put_number(p, "bucket", bucket, FIELD_BUCKET, "");
+	if (!put_flag(p, "sequence_parallel", FIELD_SEQUENCE_PARALLEL, "true", "false"))
+		put_line(p, "sequence_parallel", p->titan && p->tp > 1 ? "true" : "false",
+			 p->titan ? "assumed: TorchTitan's tensor groups do"
+				  : "assumed: off by default in the tool");
+	put_flag(p, "overlap_gradients", FIELD_OVERLAP, "true", "false");
+	put_flag(p, "overlap_parameters", FIELD_OVERLAP_PARAMETERS, "true", "false");
+	put_flag(p, "overlap_tensor", FIELD_OVERLAP_TENSOR, "\"all\"", "\"none\"");
+	put_count(p, "bucket", FIELD_BUCKET, &bucket);
 	const struct setting_read *reduce = settings_find(s, FIELD_REDUCE);
 	if (reduce)
 		put(p, "gradient_element", strstr(reduce->value, "32") ? "\"4 B\"" : "\"2 B\"",
-		    FIELD_REDUCE, "");
-	else if (settings_flag(s, FIELD_BF16_REDUCE, &flag))
-		put(p, "gradient_element", flag ? "\"2 B\"" : "\"4 B\"", FIELD_BF16_REDUCE, "");
-	else if (settings_flag(s, FIELD_FP32_REDUCE, &flag))
-		put(p, "gradient_element", flag ? "\"4 B\"" : "\"2 B\"", FIELD_FP32_REDUCE, "");
+		    FIELD_REDUCE);
+	else if (!put_flag(p, "gradient_element", FIELD_BF16_REDUCE, "\"2 B\"", "\"4 B\""))
+		put_flag(p, "gradient_element", FIELD_FP32_REDUCE, "\"4 B\"", "\"2 B\"");
 }
 
 /* ---- precision and what cannot be simulated ---- */
 
-static bool is_one_of(const char *value, const char *const *words)
-{
-	for (; *words; words++)
-		if (strcasecmp(value, *words) == 0)
-			return true;
-	return false;
-}
-
 static bool is_on(struct plan_reader *p, enum settings_field field)
 {
-	static const char *const off[] = {"false", "0", "no", "off", "none", "no_fp8", NULL};
+	static const char *const off[] = {"false", "0", "no", "off", "none", "no_fp8"};
 	const struct setting_read *item = settings_find(p->settings, field);
-	return item && !is_one_of(item->value, off);
+	bool on = item;
+	for (size_t i = 0; on && i < sizeof off / sizeof off[0]; i++)
+		on = strcasecmp(item->value, off[i]) != 0;
+	return on;
 }
 
 /* Refuses settings that change the time of a step by a mechanism that no plan has. */
@@ -419,9 +414,18 @@ static void refuse_missing(struct plan_reader *p)
 /* Returns the precision, or NULL if the configuration does not state it. */
 static const char *precision_of(struct plan_reader *p, enum settings_field *from)
 {
-	static const char *const fp16[] = {"fp16", "16", "16-mixed", "float16", NULL};
-	static const char *const bf16[] = {"bf16", "bf16-mixed", "bfloat16", NULL};
-	static const char *const fp32[] = {"no", "32", "fp32", "float32", "32-true", NULL};
+	static const struct {
+		enum settings_field field;
+		const char *precision;
+	} flags[] = {{FIELD_FP4, "nvfp4"},
+		     {FIELD_FP8, "fp8"},
+		     {FIELD_FP16, "fp16"},
+		     {FIELD_BF16, "bf16"}};
+	static const struct word words[] = {
+		{"fp16", "fp16"},     {"16", "fp16"},      {"16-mixed", "fp16"},
+		{"float16", "fp16"},  {"bf16", "bf16"},    {"bf16-mixed", "bf16"},
+		{"bfloat16", "bf16"}, {"no", "fp32"},      {"32", "fp32"},
+		{"fp32", "fp32"},     {"float32", "fp32"}, {"32-true", "fp32"}};
 	struct settings *s = p->settings;
 	const struct setting_read *item = settings_find(s, FIELD_CONVERTERS);
 	const struct setting_read *recipe = settings_find(s, FIELD_FP8_RECIPE);
@@ -430,31 +434,21 @@ static const char *precision_of(struct plan_reader *p, enum settings_field *from
 		return "mxfp8";
 	if (item && strstr(item->value, "float8"))
 		return "fp8";
-	*from = FIELD_FP4;
-	if (is_on(p, FIELD_FP4))
-		return "nvfp4";
-	*from = FIELD_FP8;
-	if (is_on(p, FIELD_FP8))
-		return recipe && strstr(recipe->value, "mx") ? "mxfp8" : "fp8";
-	*from = FIELD_FP16;
-	if (is_on(p, FIELD_FP16))
-		return "fp16";
-	*from = FIELD_BF16;
-	if (is_on(p, FIELD_BF16))
-		return "bf16";
+	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+		*from = flags[i].field;
+		if (is_on(p, *from))
+			return *from == FIELD_FP8 && recipe && strstr(recipe->value, "mx")
+				       ? "mxfp8"
+				       : flags[i].precision;
+	}
 	*from = FIELD_PRECISION;
 	item = settings_find(s, FIELD_PRECISION);
-	if (!item)
-		return NULL;
-	if (is_one_of(item->value, fp16))
-		return "fp16";
-	if (is_one_of(item->value, bf16))
-		return "bf16";
-	if (is_one_of(item->value, fp32))
-		return "fp32";
-	if (strstr(item->value, "fp8"))
+	for (size_t i = 0; item && i < sizeof words / sizeof words[0]; i++)
+		if (strcasecmp(words[i].theirs, item->value) == 0)
+			return words[i].ours;
+	if (item && strstr(item->value, "fp8"))
 		return "fp8";
-	return refuse(p, item, "is not a precision (write fp16, bf16, fp8 or fp32)");
+	return item ? refuse(p, item, "is not a precision (write fp16, bf16, fp8 or fp32)") : NULL;
 }
 
 /* Names the stack, and sets its precision where the stack has another one. */
@@ -486,13 +480,12 @@ static void write_case(struct plan_reader *p)
 	struct reading *r = p->reading;
 	const struct setting_read *name = settings_find(p->settings, FIELD_NETWORK_NAME);
 	const struct setting_read *flavor = settings_find(p->settings, FIELD_FLAVOR);
-	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
 	reading_line(r,
-		     "# Written by farwire import plan. Name the machines, and the network that");
-	reading_line(r, "# farwire import model writes:");
-	reading_line(r, "#   farwire run CASE --topology dgx-h100 --model net.cfg");
-	reading_line(r, "case = {");
-	reading_line(r, "\tname = \"imported plan\";");
+		     "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+		     "# Written by farwire import plan. Name the machines, and the network that\n"
+		     "# farwire import model writes:\n"
+		     "#   farwire run CASE --topology dgx-h100 --model net.cfg\n"
+		     "case = {\n\tname = \"imported plan\";");
 	const char *place = settings_place(p->settings, FIELD_WORLD);
 	place = place ? place : settings_place(p->settings, FIELD_NODE_GPUS);
 	reading_line(r, "\tgpus = %.15g; # %s", p->gpus,
@@ -501,15 +494,12 @@ static void write_case(struct plan_reader *p)
 		reading_note(r, "the network is %s %s (write --model, for example llama3-8b)",
 			     reading_quote(r, name->value), reading_quote(r, flavor->value));
 	write_stack(p);
-	reading_line(r, "\texchange = \"nccl-2.18\"; # assumed");
-	reading_line(r, "};");
-	reading_line(r, "plan = {");
+	reading_line(r, "\texchange = \"nccl-2.18\"; # assumed\n};\nplan = {");
 	for (size_t i = 0; i < p->plan.count; i++)
 		reading_line(r, "%s", p->plan.items[i]);
 	reading_line(r, "};");
 }
 
-/* Returns whether a setting's name has one of the words. */
 static bool names_any(const struct settings *settings, const char *const *words)
 {
 	for (size_t i = 0; i < settings->items.count; i++)

@@ -59,7 +59,6 @@ void settings_read(struct settings *settings)
 		read_one(settings, settings->reading->paths[i]);
 }
 
-/* Returns whether one of the names means the setting. */
 static bool is_named(const char *names, const char *path)
 {
 	const char *dot = strrchr(path, '.'), *last = dot ? dot + 1 : path;
@@ -239,6 +238,14 @@ bool settings_need(struct settings *settings, enum settings_field field, double 
 	return false;
 }
 
+void settings_preset(struct settings *settings, enum settings_field field, double *value)
+{
+	if (*value > 0)
+		settings_count(settings, field, 1, value);
+	else
+		settings_need(settings, field, value);
+}
+
 bool settings_flag(struct settings *settings, enum settings_field field, bool *value)
 {
 	static const char *const yes[] = {"true", "True", "1", "yes", "on", NULL};
@@ -256,6 +263,12 @@ bool settings_flag(struct settings *settings, enum settings_field field, bool *v
 			   reading_quote(reading, found->path),
 			   reading_quote(reading, found->value));
 	return false;
+}
+
+bool settings_is_true(struct settings *settings, enum settings_field field)
+{
+	bool value = false;
+	return settings_flag(settings, field, &value) && value;
 }
 
 const char *settings_place(struct settings *settings, enum settings_field field)
@@ -284,7 +297,6 @@ bool settings_plan_key(const char *name, size_t length, const char **key)
 	return false;
 }
 
-/* Returns whether the path has one of the words. */
 static bool has_part(const char *path, const char *const *words)
 {
 	while (*words && !strstr(path, *words))

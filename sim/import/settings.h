@@ -55,7 +55,12 @@ bool settings_count(struct settings *settings, enum settings_field field, double
 void settings_window(struct settings *settings, double *tokens_count);
 /* The same as settings_count for a number of at least 1 that must be there. */
 bool settings_need(struct settings *settings, enum settings_field field, double *value);
+/* Reads the number if there is a preset, *value > 0; otherwise it must be there. */
+void settings_preset(struct settings *settings, enum settings_field field, double *value);
+/* Reads true or false. *value stays without a setting. */
 bool settings_flag(struct settings *settings, enum settings_field field, bool *value);
+/* Returns whether the setting is there and true. */
+bool settings_is_true(struct settings *settings, enum settings_field field);
 /* Returns "config.json:12: num_hidden_layers" for a comment; NULL without a setting, or for
  * FIELD_COUNT. */
 const char *settings_place(struct settings *settings, enum settings_field field);

@@ -152,7 +152,6 @@ static void cut_comment(char *line)
 		line[--length] = '\0';
 }
 
-/* Reads "key = value". */
 static void take_pair(struct settings *settings, const char *section, char *line,
 		      struct origin origin)
 {

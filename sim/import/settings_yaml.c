@@ -29,7 +29,6 @@ static void fail(struct yaml_walk *walk, size_t line, const char *why)
 	walk->failed = true;
 }
 
-/* Returns the path of the value that comes next. */
 static const char *next_path(struct yaml_walk *walk)
 {
 	struct arena *arena = walk->settings->reading->arena;

@@ -40,10 +40,10 @@ void topology_pci(struct machine_part *part, unsigned long class, unsigned long 
 		  unsigned long device)
 {
 	const struct gpu_model *model = gpu_model_by_device(device);
-	part->infiniband = class == 0x0207;
-	part->efa = vendor == 0x1d0f;
-	part->roce = vendor == 0x15b3 && !part->infiniband;
-	part->ethernet = !part->infiniband && !part->efa && !part->roce;
+	part->link = vendor == 0x1d0f   ? "efa"
+		     : class == 0x0207  ? "infiniband"
+		     : vendor == 0x15b3 ? "roce"
+					: "ethernet";
 	if (part->kind != PART_GPU)
 		return;
 	part->device = device;
@@ -54,28 +54,17 @@ void topology_device(struct machine_read *machine, size_t part, const char *name
 {
 	/* Names of the Linux kernel and of its drivers. mlx5_0 is InfiniBand or RoCE. */
 	static const struct {
-		const char *begin;
-		bool infiniband, efa, roce, ethernet;
-	} sorts[] = {
-		{"roce", .roce = true},    {"ib", .infiniband = true},  {"rdmap", .efa = true},
-		{"efa", .efa = true},      {"mlx5_bond", .roce = true}, {"bnxt_re", .roce = true},
-		{"irdma", .roce = true},   {"erdma", .roce = true},     {"mana", .roce = true},
-		{"eth", .ethernet = true}, {"en", .ethernet = true},    {"bond", .ethernet = true},
-	};
+		const char *begin, *link;
+	} sorts[] = {{"roce", "roce"},    {"ib", "infiniband"},  {"rdmap", "efa"},
+		     {"efa", "efa"},      {"mlx5_bond", "roce"}, {"bnxt_re", "roce"},
+		     {"irdma", "roce"},   {"erdma", "roce"},     {"mana", "roce"},
+		     {"eth", "ethernet"}, {"en", "ethernet"},    {"bond", "ethernet"}};
 	struct machine_part *nic = &machine->parts.items[part];
-	bool known = nic->infiniband || nic->efa || nic->roce || nic->ethernet;
-	for (size_t i = 0; i < sizeof sorts / sizeof sorts[0] && !known; i++)
-		if (strncmp(name, sorts[i].begin, strlen(sorts[i].begin)) == 0) {
-			nic->infiniband = sorts[i].infiniband;
-			nic->efa = sorts[i].efa;
-			nic->roce = sorts[i].roce;
-			nic->ethernet = sorts[i].ethernet;
-			known = true;
-		}
-	if (nic->ethernet && strncmp(name, "mlx", 3) == 0) { /* the PCI class is Ethernet */
-		nic->ethernet = false;
-		nic->roce = true;
-	}
+	for (size_t i = 0; i < sizeof sorts / sizeof sorts[0] && !nic->link; i++)
+		if (strncmp(name, sorts[i].begin, strlen(sorts[i].begin)) == 0)
+			nic->link = sorts[i].link;
+	if (nic->link && strcmp(nic->link, "ethernet") == 0 && strncmp(name, "mlx", 3) == 0)
+		nic->link = "roce"; /* the PCI class is Ethernet */
 	bool taken = !*name || strpbrk(name, "*=,");
 	for (size_t i = 0; i < machine->devices.count; i++)
 		taken |= strcmp(machine->devices.items[i].name, name) == 0;
@@ -305,6 +294,19 @@ static const char *separator(size_t index, size_t count)
 	return index + 1 < count ? "," : "";
 }
 
+/* Returns true if processors are of the time of PCIe 5, which came with DDR5 (Intel's Sapphire
+ * Rapids: 8 channels of DDR5-4800 and UPI of 16 GT/s). */
+static bool is_recent(const struct machine_read *machine)
+{
+	return machine->generation > 4;
+}
+
+static double socket_Bps(const struct machine_read *machine, const struct machine_part *part)
+{
+	double usual_Bps = is_recent(machine) ? 307.2e9 : 204.8e9;
+	return part->memory_Bps > 0 ? part->memory_Bps : usual_Bps;
+}
+
 static void write_host(struct machine_read *machine)
 {
 	double cpus = 0, memory_Bps = 0;
@@ -319,18 +321,15 @@ static void write_host(struct machine_read *machine)
 	const char *why = cpus > 0 ? machine->threads ? "two threads of a core, as assumed"
 						      : "one thread of a core"
 				   : "assumed";
-	reading_line(machine->reading, "\thost = {");
-	reading_line(machine->reading, "\t\tcores = %.15g; # %s", cpus > 0 ? fmin(cores, 4096) : 64,
-		     why);
-	reading_line(machine->reading, "\t\tdram_bandwidth = \"%.15g GB/s\"; # %s",
-		     memory_Bps / 1e9,
+	reading_line(machine->reading,
+		     "\thost = {\n\t\tcores = %.15g; # %s\n"
+		     "\t\tdram_bandwidth = \"%.15g GB/s\"; # %s\n"
+		     "\t\tclock = \"2.4 GHz\"; power_policy = \"max_performance\"; c_states = "
+		     "false; # assumed\n\t};",
+		     cpus > 0 ? fmin(cores, 4096) : 64, why, memory_Bps / 1e9,
 		     memory_known         ? "data sheet of the processor"
 		     : is_recent(machine) ? "assumed: 8 channels of DDR5-4800 a socket"
 					  : "assumed: 8 channels of DDR4-3200 a socket");
-	reading_line(machine->reading,
-		     "\t\tclock = \"2.4 GHz\"; power_policy = \"max_performance\"; c_states = "
-		     "false; # assumed");
-	reading_line(machine->reading, "\t};");
 }
 
 static void write_gpus(struct machine_read *machine)
@@ -452,8 +451,8 @@ static void write_ports(struct machine_read *machine)
 /* Names such as mlx5_0 do not say whether an adapter is one of InfiniBand or of RoCE. */
 static const char *kind_of(struct machine_read *machine, const struct machine_part *nic)
 {
-	if (nic->infiniband || nic->roce || nic->ethernet || nic->efa)
-		return nic->infiniband ? "infiniband" : nic->roce ? "roce" : "ethernet";
+	if (nic->link)
+		return nic->link;
 	if (!machine->network)
 		reading_note(
 			machine->reading,
@@ -478,25 +477,22 @@ static void write_network(struct machine_read *machine, double generation)
 	}
 	double usual = generation > 4 ? 400 : generation > 3 ? 200 : 100;
 	bool label = nic->speed_bps >= 1e6;
-	const char *assumed = label ? "" : "; speed assumed";
-	const char *kind = kind_of(machine, nic);
-	const char *network =
-		machine->network ? machine->network
-		: nic->efa       ? arena_printf(machine->reading->arena, "\"efa-v%d\"",
-                                          generation > 4 ? 2 : 1)
-				 : arena_printf(machine->reading->arena,
-						"{ kind = \"fat_tree\"; ports_per_leaf = 32; link = "
-						      "{ kind = \"%s\"; bandwidth = \"%.15g Gbit/s\"; }; }",
-						kind, label ? nic->speed_bps / 1e9 : usual);
-	reading_line(machine->reading, "\tcluster = { machine = \"own\";");
-	if (machine->network)
-		reading_line(machine->reading, "\t\tnetwork = %s; # %s", network,
-			     reading_quote(machine->reading, machine->network_path));
-	else
-		reading_line(machine->reading,
-			     "\t\tnetwork = %s; # %s%s; the network is assumed 1:1", network,
-			     place_of(machine, nic), assumed);
-	reading_line(machine->reading, "\t};");
+	const char *kind = kind_of(machine, nic), *network = machine->network;
+	const char *why =
+		network ? reading_quote(machine->reading, machine->network_path)
+			: arena_printf(machine->reading->arena, "%s%s; the network is assumed 1:1",
+				       place_of(machine, nic), label ? "" : "; speed assumed");
+	if (!network && strcmp(kind, "efa") == 0)
+		network = generation > 4 ? "\"efa-v2\"" : "\"efa-v1\"";
+	if (!network)
+		network =
+			arena_printf(machine->reading->arena,
+				     "{ kind = \"fat_tree\"; ports_per_leaf = 32; link = { kind = "
+				     "\"%s\"; bandwidth = \"%.15g Gbit/s\"; }; }",
+				     kind, label ? nic->speed_bps / 1e9 : usual);
+	reading_line(machine->reading,
+		     "\tcluster = { machine = \"own\";\n\t\tnetwork = %s; # %s\n\t};", network,
+		     why);
 }
 
 static void write_topology(struct machine_read *machine)
@@ -505,16 +501,14 @@ static void write_topology(struct machine_read *machine)
 	machine->generation = 3;
 	for (const struct machine_part *part = NULL; (part = next_of(machine, PART_GPU, part));)
 		machine->generation = fmax(machine->generation, model_of(part)->pcie_generation);
-	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
-	reading_line(r, "# Written by farwire import topology.");
-	reading_line(r, "topology = {");
-	reading_line(r, "\tname = \"imported\";");
-	reading_line(r, "\thelp = \"imported machine with %zu GPUs\";",
+	reading_line(r,
+		     "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+		     "# Written by farwire import topology.\n"
+		     "topology = {\n\tname = \"imported\";\n"
+		     "\thelp = \"imported machine with %zu GPUs\";",
 		     count_of(machine, PART_GPU));
 	write_network(machine, machine->generation);
-	reading_line(r, "};");
-	reading_line(r, "machine = {");
-	reading_line(r, "\tvendor = \"any\";");
+	reading_line(r, "};\nmachine = {\n\tvendor = \"any\";");
 	write_host(machine);
 	write_gpus(machine);
 	const unsigned kinds = ~(1u << PART_GPU);

@@ -14,15 +14,15 @@ struct machine_part {
 	const char *label; /* what the file calls it: bus id or label */
 	struct origin origin;
 	size_t parent;
-	double generation, lanes; /* of the PCIe link to the parent; 0: unknown */
-	const char *profile;      /* GPUs: file of topologies/gpus; NULL: unknown */
-	const char *guess;        /* GPUs: likely profile by the number of NVLinks, or NULL */
-	unsigned long device;     /* GPUs: PCI device number; 0: unknown */
-	double order;             /* GPUs and NICs: number that the file gives; -1: none */
-	size_t number;            /* of its name */
-	double speed_bps;         /* NICs; 0: unknown */
-	size_t nets;              /* NICs: elements <net> */
-	bool infiniband, efa, roce, ethernet;
+	double generation, lanes;     /* of the PCIe link to the parent; 0: unknown */
+	const char *profile;          /* GPUs: file of topologies/gpus; NULL: unknown */
+	const char *guess;            /* GPUs: likely profile by the number of NVLinks, or NULL */
+	unsigned long device;         /* GPUs: PCI device number; 0: unknown */
+	double order;                 /* GPUs and NICs: number that the file gives; -1: none */
+	size_t number;                /* of its name */
+	double speed_bps;             /* NICs; 0: unknown */
+	size_t nets;                  /* NICs: elements <net> */
+	const char *link;             /* NICs: kind of link, or "efa"; NULL: unknown */
 	double cpu_count, memory_Bps; /* sockets; 0: unknown */
 };
 
@@ -48,20 +48,6 @@ struct machine_read {
 	double generation;                  /* of PCIe, the highest of its GPUs */
 	const char *network, *network_path; /* group of a fabric that was read, and its file */
 };
-
-/* Returns true if processors are of the time of PCIe 5, which came with DDR5 (Intel's Sapphire
- * Rapids: 8 channels of DDR5-4800 and UPI of 16 GT/s). */
-static inline bool is_recent(const struct machine_read *machine)
-{
-	return machine->generation > 4;
-}
-
-/* Returns the bandwidth of a processor's memory, which is assumed if it is not known. */
-static inline double socket_Bps(const struct machine_read *machine, const struct machine_part *part)
-{
-	double usual_Bps = is_recent(machine) ? 307.2e9 : 204.8e9;
-	return part->memory_Bps > 0 ? part->memory_Bps : usual_Bps;
-}
 
 /* Adds a part with the defaults of an unknown one, and returns its index. Reports an error if there
  * are too many. */

@@ -53,7 +53,6 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 			    summary, whose, counts->collectives, counts->unknown_collectives);
 }
 
-/* Returns false if nothing was recorded because of an error. */
 static bool finish(struct arena *arena, const struct recorded_calls *recorded,
 		   const struct profile_counts *counts, const char *steps,
 		   struct imported *imported)

@@ -33,7 +33,6 @@ static const double TIME_MAX_S = 1e9, SIZE_MAX_B = 1e15;
 enum log_column { TIME, NAME, BYTES, STREAM, DURATION, END, THREAD, DIRECTION, KERNEL, COLUMNS };
 enum { CELLS_MAX = 64, NO_CELL = CELLS_MAX, CELL_MAX_B = 64 };
 
-/* The names of a column. */
 static const char *const names[COLUMNS] = {
 	[TIME] = "time start timestamp ts t begin",
 	[NAME] = "name function call api",
@@ -68,31 +67,13 @@ struct api_log {
 
 /* ---- cells ---- */
 
-/* Divides a line in place. A cell may be in quotes. */
 static void split(struct api_log *log, char *line)
 {
-	log->cell_count = 0;
-	if (log->separator == ' ') {
-		log->cell_count = lines_words(line, " \t", log->cells, CELLS_MAX);
-		return;
-	}
-	while (line && log->cell_count < CELLS_MAX) {
-		char *end, *next;
-		line += strspn(line, " ");
-		if (*line == '"' && (end = strchr(line + 1, '"'))) {
-			line++;
-			next = strchr(end, log->separator);
-		} else {
-			next = end = strchr(line, log->separator);
-		}
-		log->cells[log->cell_count++] = line;
-		if (end)
-			*end = '\0';
-		line = next ? next + 1 : NULL;
-	}
+	log->cell_count = log->separator == ' '
+				  ? lines_words(line, " \t", log->cells, CELLS_MAX)
+				  : lines_cells(line, log->separator, log->cells, CELLS_MAX);
 }
 
-/* Returns the cell of a column, or NULL if it is missing or empty. */
 static const char *cell(const struct api_log *log, enum log_column column)
 {
 	size_t at = log->columns[column];
@@ -124,7 +105,6 @@ static double take_unit(char *heading)
 	return unit_s;
 }
 
-/* Returns true if the cells are a heading. */
 static bool take_heading(struct api_log *log)
 {
 	for (size_t column = 0; column < COLUMNS; column++)
@@ -207,22 +187,9 @@ static bool take_bytes(struct api_log *log, double *size_B)
 /* Returns the direction of a copy, from the name or from its own column. */
 static enum recorded_copy direction_of(const struct api_log *log, const char *function)
 {
-	static const struct {
-		const char *word;
-		enum recorded_copy copy;
-	} words[] = {{"HtoD", COPY_H2D},         {"DtoH", COPY_D2H},
-		     {"DtoD", COPY_D2D},         {"H2D", COPY_H2D},
-		     {"D2H", COPY_D2H},          {"D2D", COPY_D2D},
-		     {"h2d", COPY_H2D},          {"d2h", COPY_D2H},
-		     {"d2d", COPY_D2D},          {"HostToDevice", COPY_H2D},
-		     {"DeviceToHost", COPY_D2H}, {"DeviceToDevice", COPY_D2D},
-		     {"Peer", COPY_P2P}};
+	enum recorded_copy copy = recorded_direction(function);
 	const char *direction = cell(log, DIRECTION);
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (strstr(function, words[i].word) ||
-		    (direction && strstr(direction, words[i].word)))
-			return words[i].copy;
-	return COPY_NONE;
+	return copy || !direction ? copy : recorded_direction(direction);
 }
 
 /* Takes a line "step 3", whose number is in the column of bytes or behind the name. */
@@ -391,7 +358,6 @@ static void fill_kernels(struct api_log *log, bool timed)
 	}
 }
 
-/* Returns what was assumed and left out. */
 static const char *note_of(const struct api_log *log, bool timed)
 {
 	const char *note =

@@ -153,7 +153,6 @@ static bool take_member(struct call_reader *r, const struct json *value, struct 
 
 /* ---- lines ---- */
 
-/* Completes the rank that was read. */
 static void settle(struct call_reader *r)
 {
 	struct recorded_calls *recorded = r->recorded;
@@ -166,7 +165,6 @@ static void settle(struct call_reader *r)
 	recorded_calls_settle(r->arena, recorded);
 }
 
-/* Begins the next rank after an end line. */
 static bool next_rank(struct call_reader *r)
 {
 	if (r->calls.count == 0)

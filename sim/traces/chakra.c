@@ -78,7 +78,6 @@ static struct graph_node *take_dep(const struct graph *graph, size_t *dep)
 	return graph->by_id[taken->number];
 }
 
-/* Adds the calls for a node. */
 static void play(struct graph *graph, struct graph_node *node)
 {
 	for (size_t dep = node->dep; dep;) {

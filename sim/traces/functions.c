@@ -55,15 +55,9 @@ const char *function_without_version(struct arena *arena, const char *name)
 
 enum recorded_copy function_copy(const char *name)
 {
-	static const struct {
-		const char *word;
-		enum recorded_copy copy;
-	} words[] = {{"HtoD", COPY_H2D}, {"DtoH", COPY_D2H}, {"DtoD", COPY_D2D}};
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (strncmp(stem(name), "Memcpy", strlen("Memcpy")) == 0 &&
-		    strstr(name, words[i].word))
-			return words[i].copy;
-	return COPY_NONE;
+	bool copies = strncmp(stem(name), "Memcpy", strlen("Memcpy")) == 0;
+	enum recorded_copy copy = copies ? recorded_direction(name) : COPY_NONE;
+	return copy <= COPY_D2D ? copy : COPY_NONE;
 }
 
 bool function_is_foreign_collective(const char *name)

@@ -34,18 +34,8 @@ static struct profile_call *call_of(struct profile *p, int64_t correlation)
 /* Takes direction and memory from the label, for example "Memcpy HtoD (Pinned -> Device)". */
 static void take_copy(struct recorded_call *call, const struct profile_work *work)
 {
-	static const struct {
-		const char *words;
-		enum recorded_copy copy;
-	} rows[] = {{"HtoD", COPY_H2D},
-		    {"DtoH", COPY_D2H},
-		    {"DtoD", COPY_D2D},
-		    {"HtoH", COPY_H2H},
-		    {"PtoP", COPY_P2P}};
-	call->copy = COPY_D2D;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		if (strstr(work->label, rows[i].words))
-			call->copy = (uint8_t)rows[i].copy;
+	enum recorded_copy copy = recorded_direction(work->label);
+	call->copy = copy ? (uint8_t)copy : COPY_D2D;
 	call->size_B = work->size_B;
 	if (strstr(work->label, "Pageable"))
 		call->memory = MEMORY_PAGEABLE;

@@ -15,6 +15,25 @@ uint8_t recorded_find(const char *const *names, uint8_t count, const char *name)
 	return 0;
 }
 
+enum recorded_copy recorded_direction(const char *text)
+{
+	static const char *const words[COPY_KIND_COUNT] = {[COPY_H2D] = "HtoD H2D h2d HostToDevice",
+							   [COPY_D2H] = "DtoH D2H d2h DeviceToHost",
+							   [COPY_D2D] =
+								   "DtoD D2D d2d DeviceToDevice",
+							   [COPY_H2H] = "HtoH",
+							   [COPY_P2P] = "PtoP Peer"};
+	for (enum recorded_copy copy = COPY_H2D; copy < COPY_KIND_COUNT; copy++)
+		for (const char *word = words[copy]; *word; word += strspn(word, " ")) {
+			size_t length = strcspn(word, " ");
+			for (const char *at = text; *at; at++)
+				if (strncmp(at, word, length) == 0)
+					return copy;
+			word += length;
+		}
+	return COPY_NONE;
+}
+
 /* Sorts outer calls before the calls inside them. */
 static int by_thread_and_start(const void *a, const void *b)
 {

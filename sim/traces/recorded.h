@@ -21,6 +21,9 @@ extern const char *const recorded_copies[COPY_KIND_COUNT],
 	*const recorded_memories[MEMORY_KIND_COUNT];
 uint8_t recorded_find(const char *const *names, uint8_t count, const char *name);
 
+/* Returns the direction of a copy that a text names, such as "Memcpy HtoD (Pinned -> Device)". */
+enum recorded_copy recorded_direction(const char *text);
+
 /* Evenly spaced ranks of a job: first, first + stride ... */
 struct recorded_group {
 	uint32_t first, count, stride; /* count 0: all ranks of the job */

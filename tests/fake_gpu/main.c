@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calib/probe/command.h"
+#include "calib/probe/probe.h"
 #include "tests/fake_gpu/fake.h"
 
 static const struct {
