@@ -29,7 +29,12 @@ verdict 'command_line.every_verb_has_help'
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3
 expect 2 'takes no option --nosuch$' run case.cfg --nosuch
 expect 2 'takes no option --vary' run case.cfg --vary case.batch=1,2
-expect 2 "'-x' is not an option" run case.cfg -x
+expect 2 "'-x' is not an option .*; write -- before a name" run case.cfg -x
+cp case.cfg ./-case.cfg
+expect 0 '' run --draws 0 -- -case.cfg
+expect 2 'there is no case .--output=made' run --draws 0 -- --output=made
+[ ! -e made ] || complain 'a word after -- was taken as an option'
+expect 2 "there is no case '--'" run -- --
 expect 2 '--draws needs a value' run case.cfg --draws
 expect 2 '--quiet takes no value' run case.cfg --quiet=yes
 expect 2 "--format must be one of table\|csv\|json\|jsonl, not 'xml'" run case.cfg --format xml
