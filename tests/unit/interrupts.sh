@@ -34,7 +34,7 @@ for number in INT TERM; do
 done
 verdict interrupts.a_line_says_how_to_go_on
 
-# A shell ignores SIGINT for work in its background. The work then goes on and says nothing.
+# A shell ignores SIGINT for work in its background. The work then goes on without a message.
 # shellcheck disable=SC2086 # several options
 (
 	trap '' INT
