@@ -57,15 +57,17 @@ def _ask(
                 names.append(str(path))
             else:
                 names.append(_case.text(case))
-        words = [verb, *names, *_case.words(options), "--format=json"]
+        words = [verb, *_case.words(options), "--format=json"]
+        if any(name.startswith("-") for name in names):
+            names.insert(0, "--")
         plot = _Path(folder) / "plot.svg"
         drawing = [f"--plot={plot}", "--no-data"] if draws_a_plot else []
         try:
-            answer = _call([*words, *drawing], listener, timeout, places)
+            answer = _call([*words, *drawing, *names], listener, timeout, places)
         except InputError as error:
             if "--plot: " not in str(error):
                 raise
-            answer = _call(words, listener, timeout, places)  # the result has no plot
+            answer = _call([*words, *names], listener, timeout, places)  # it has no plot
         figure = Figure(plot.read_text(encoding="utf-8")) if plot.exists() else None
     notes = tuple(note for note in answer.notes if str(plot) not in note)
     return answer._replace(notes=notes), figure
@@ -168,4 +170,4 @@ def validate(*datasets: str, **options: Unpack[_case.ValidateOptions]) -> Valida
 
 def names(what: str) -> list[str]:
     """Lists shipped names: names("topologies"), "models", "cases", "runtimes", "datasets"."""
-    return _call(["list", what, "--plain"]).output.split()
+    return _call(["list", "--plain", "--", what]).output.split()

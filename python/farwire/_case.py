@@ -5,7 +5,10 @@ The program checks every name and value, so nothing here knows which ones are al
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, TypedDict, Union
 
@@ -13,11 +16,15 @@ Value = Union[str, int, float, bool, "os.PathLike[str]"]
 Values = Union[Value, Iterable[Value]]
 Settings = Union[str, Mapping[str, Values]]
 Case = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+from .errors import InputError
+
 if TYPE_CHECKING:
     from ._program import Listener
 
 # Options that are given once for each element of a mapping or list.
 REPEATED = {"set", "vary", "target", "for_"}
+# Options that say where results go. This package returns them as objects.
+OUTPUT = {"format", "output", "plot", "no_data", "wide", "color", "quiet", "links", "help"}
 
 
 class Control(TypedDict, total=False):
@@ -136,8 +143,8 @@ def text(value: Any) -> str:
     """Returns a value as the program reads it. Elements of lists are separated by commas."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return os.fsdecode(value)
     if isinstance(value, Mapping):
         return ",".join(f"{key}={text(part)}" for key, part in value.items())
     if isinstance(value, Iterable):
@@ -152,6 +159,8 @@ def words(options: Mapping[str, Any]) -> list[str]:
         option = "--" + name.rstrip("_").replace("_", "-")
         if value is None or value is False:
             continue
+        if name in OUTPUT:
+            raise InputError(f"{option}: results are returned as objects (leave out {name})")
         if value is True:
             result.append(option)
         elif name in REPEATED and isinstance(value, Mapping):
@@ -184,9 +193,11 @@ def _quoted(value: str) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return text(value)
-    if isinstance(value, int):
-        return str(value) if abs(value) < 1 << 31 else f"{value}L"
-    return repr(value) if isinstance(value, float) else _quoted(text(value))
+    if isinstance(value, numbers.Integral):  # also those of numpy
+        return f"{int(value)}" if abs(int(value)) < 1 << 31 else f"{int(value)}L"
+    if isinstance(value, float) and math.isfinite(value):
+        return float.__repr__(value)
+    return _quoted(text(value))
 
 
 def write_case(case: Mapping[str, Any], path: Path, number: int) -> dict[str, str]:
@@ -197,9 +208,13 @@ def write_case(case: Mapping[str, Any], path: Path, number: int) -> dict[str, st
         given = options.pop(group, {})
         pairs = given.split(",") if isinstance(given, str) else words({"set": given})
         settings += [f"{group}.{pair.removeprefix('--set=')}" for pair in pairs]
+    options = {key: value for key, value in options.items() if value is not None}
+    for key in options:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key):
+            raise InputError(f"case {number}: {key!r} is not a name of an option or parameter")
     lines = ["case = {"] + [f"{key} = {_plain(value)};" for key, value in options.items()]
     lines.append(f"settings = [{', '.join(map(_quoted, settings))}];")
-    path.write_text("\n".join([*lines, "};", ""]), encoding="utf-8")
+    path.write_text("\n".join([*lines, "};", ""]), encoding="utf-8", errors="surrogateescape")
     places = {
         f"{path}:{line}:": f"case {number}, {name}:"
         for line, name in enumerate([*options, "settings"], 2)

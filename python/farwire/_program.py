@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import select
@@ -68,12 +69,17 @@ def environment(path: Path) -> dict[str, str]:
     return names
 
 
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
+
+
 def _lines(descriptor: int, deadline: float | None) -> Iterator[str]:
     """Yields the lines of a pipe or terminal until its other end is closed."""
     held = b""
+    ready = select.poll()  # unlike select, it takes descriptors above 1023
+    ready.register(descriptor, select.POLLIN)
     while True:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not select.select([descriptor], [], [], left)[0]:
+        if not ready.poll(None if deadline is None else 1000 * _left(deadline)):
             raise TimeoutError
         try:
             read = os.read(descriptor, 1 << 16)
@@ -90,13 +96,15 @@ def _lines(descriptor: int, deadline: float | None) -> Iterator[str]:
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
     """Ends the program. An interrupt lets a sweep keep its journal."""
-    if child.poll() is None:
-        child.send_signal(signal.SIGINT)
-        try:
+    try:
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT)
             child.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-    child.wait()
+    except subprocess.TimeoutExpired:
+        pass
+    finally:  # also after a second interrupt
+        child.kill()
+        child.wait()
 
 
 def _channel(listener: Listener | None) -> tuple[int, int]:
@@ -144,14 +152,17 @@ def call(
                 stderr=theirs,
                 env=environment(path),
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             os.close(ours)
+            if not isinstance(error, OSError) or error.errno == errno.E2BIG:
+                what = "is too long" if isinstance(error, OSError) else "has a zero byte"
+                raise InputError(f"an argument {what} (write another text)") from error
             raise ProgramNotFound(f"{path} cannot be started: {error.strerror}") from error
         finally:
             os.close(theirs)
         try:
             notes = _listen(ours, listener, deadline)
-            child.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            child.wait(None if deadline is None else _left(deadline))
         except (TimeoutError, subprocess.TimeoutExpired):
             raise CallTimeout(
                 f"no result after {timeout:g} s (allow a longer timeout, or ask for fewer draws)"

@@ -176,8 +176,8 @@ int journal_add(struct journal *journal, const char *line, size_t size_B)
 {
 	if (output_write_whole(journal->fd, line, size_B) != 0)
 		return -1;
-	time_t now_s = time(NULL);
-	if (now_s - journal->synced_s < SYNC_S)
+	time_t now_s = time(NULL); /* a clock that is set back must not delay the next time */
+	if (now_s >= journal->synced_s && now_s - journal->synced_s < SYNC_S)
 		return 0;
 	journal->synced_s = now_s;
 	return sync_data(journal->fd);

@@ -337,11 +337,25 @@ static size_t heads(struct arena *scratch, const char *const *known, size_t coun
 	return kept;
 }
 
+/* Words of other programs, and farwire's names of the same settings. */
+static const char *const other_words[][2] = {
+	{"serve.ttft", "serve.first_slo"},     {"serve.tpot", "serve.between_slo"},
+	{"serve.itl", "serve.between_slo"},    {"serve.qps", "serve.rate"},
+	{"serve.input_len", "serve.prompt"},   {"serve.output_len", "serve.output"},
+	{"serve.max_num_seqs", "serve.batch"}, {"serve.max_num_batched_tokens", "serve.tokens"},
+	{"plan.gbs", "plan.global_batch"},     {"plan.mbs", "plan.micro_batch"},
+	{"plan.zero", "plan.sharding"},        {"plan.fsdp", "plan.sharding"},
+	{"case.size", "case.collective_size"},
+};
+
 /* Finds the nearest known path. A mistake in the last part is searched among paths with the same
  * head, any other mistake among all paths. */
 static const char *suggest(struct arena *scratch, const char *word, const char *const *known,
 			   size_t count)
 {
+	for (size_t i = 0; i < sizeof other_words / sizeof other_words[0]; i++)
+		if (strcmp(word, other_words[i][0]) == 0)
+			return arena_printf(scratch, "write '%s'", other_words[i][1]);
 	size_t length = head_length(word), kept = 0;
 	const char **near = ARENA_ARRAY(scratch, count, const char *);
 	for (size_t i = 0; length && i < count; i++)

@@ -125,8 +125,13 @@ const char *data_path(struct arena *arena, struct diag *diag, struct origin orig
 	size_t count = data_names(arena, root, folder, &names);
 	const char *near = nearest_names(arena, name, names, count);
 	bool calls = strcmp(folder, "models/programs") == 0;
+	const char *list = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
+	if (strncmp(folder, "calib/", 6) == 0 || strcmp(list, "networks") == 0)
+		list = ""; /* `farwire list` has another word for these */
+	if (!near)
+		near = arena_printf(arena, "`farwire list%s%s` shows the shipped ones; the",
+				    *list ? " " : "", list);
 	diag_error(diag, origin, "there is no %s '%s' (%s name of your own file must end in %s)",
-		   what, name, near ? near : "`farwire list` shows the shipped ones; the",
-		   calls ? ".jsonl" : ".cfg");
+		   what, name, near, calls ? ".jsonl" : ".cfg");
 	return NULL;
 }

@@ -341,6 +341,9 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	const char *hint = !service->generates ? ""
 			   : service->params->pipeline == PIPELINE_RPC
 				   ? " (write a larger case.pipeline)"
+			   : w->scenario->topology.gpu_count == 1
+				   ? " (write --set serve.weights=int8 or int4, or take a GPU "
+				     "with more memory)"
 			   : experts ? " (write a larger case.expert)"
 				     : " (write a larger case.tensor)";
 	if (left_B < 0)

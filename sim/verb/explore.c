@@ -157,7 +157,7 @@ static void write_command(FILE *out, const struct state *s)
 		const char *shipped =
 			arena_printf(arena, "%s/topologies/cases/%s.cfg", c->data_root, name);
 		bool is_shipped = strcmp(shipped, c->words[0]) == 0;
-		text = arena_printf(arena, "%s %s", text,
+		text = arena_printf(arena, "%s %s%s", text, c->words[0][0] == '-' ? "./" : "",
 				    shell_word(arena, is_shipped ? name : c->words[0]));
 	}
 	for (size_t i = 0; i < c->setting_count; i++)

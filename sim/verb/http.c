@@ -52,13 +52,16 @@ static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const ch
 	return MHD_YES;
 }
 
-/* Returns whether the text is `before`, then the name or number of this machine and the port. */
+/* Returns whether the text is `before`, then the name or number of this machine and the port.
+ * Browsers leave out port 80. */
 static bool is_here(const struct web_server *s, const char *before, const char *text)
 {
 	char wanted[64];
-	for (int i = 0; i < 2 && text; i++) {
-		snprintf(wanted, sizeof wanted, "%s%s:%u", before, i ? "localhost" : "127.0.0.1",
-			 s->port);
+	for (int i = 0; i < 4 && text; i++) {
+		const char *name = i % 2 ? "localhost" : "127.0.0.1";
+		snprintf(wanted, sizeof wanted, "%s%s:%u", before, name, s->port);
+		if (i / 2 && s->port == 80)
+			*strrchr(wanted, ':') = '\0';
 		if (strcmp(wanted, text) == 0)
 			return true;
 	}

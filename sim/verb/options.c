@@ -276,20 +276,29 @@ static const char *long_name(const char *word)
 
 static bool parse_words(struct parser *p)
 {
+	bool ended = false; /* by "--": further words are names, even if they begin with "-" */
 	while (p->next < p->argc) {
 		char *word = p->argv[p->next++];
+		if (ended) {
+			*VEC_PUSH(p->arena, &p->words) = word;
+			continue;
+		}
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
 			verb_help_print(p->arena, p->command->verb);
 			return false;
 		}
 		const char *full = word[0] == '-' ? long_name(word) : NULL;
-		if (strncmp(word, "--", 2) == 0 && word[2])
+		if (strcmp(word, "--") == 0)
+			ended = true;
+		else if (strncmp(word, "--", 2) == 0)
 			take_option(p, word + 2);
 		else if (full)
 			take_option(p, full);
 		else if (word[0] == '-' && word[1])
-			wrong(p, "'%s' is not an option (see farwire %s --help)", word,
-			      p->command->verb->name);
+			wrong(p,
+			      "'%s' is not an option (see farwire %s --help; write -- before a "
+			      "name that begins with -)",
+			      word, p->command->verb->name);
 		else
 			*VEC_PUSH(p->arena, &p->words) = word;
 	}

@@ -21,7 +21,7 @@ struct watcher {
 	atomic_int waited_s;         /* -1: the first point is done */
 	atomic_bool ended;
 	bool terminal;
-	char advice[PATH_MAX + 64];
+	char from[PATH_MAX]; /* file with the points of this run; "": none */
 };
 
 static void tick(struct watcher *w)
@@ -35,6 +35,14 @@ static void tick(struct watcher *w)
 		w->terminal ? "\r\033[K" : "", waited_s, w->terminal ? "" : "\n");
 }
 
+/* Returns whether this program ignores the signal. A shell does so for SIGINT and work in its
+ * background. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 static void *watch(void *ctx)
 {
 	struct watcher *w = ctx;
@@ -43,9 +51,12 @@ static void *watch(void *ctx)
 		int number = sigtimedwait(&w->interrupts, NULL, &second);
 		if (atomic_load(&w->ended))
 			return NULL;
-		if (number == SIGINT) {
-			dprintf(STDERR_FILENO, "%sfarwire: interrupted; %s\n",
-				w->terminal ? "\n" : "", w->advice);
+		if (number > 0 && !is_ignored(number)) {
+			bool kept = w->from[0] && access(w->from, F_OK) == 0;
+			dprintf(STDERR_FILENO, "%sfarwire: interrupted; %s%s\n",
+				w->terminal ? "\n" : "",
+				kept ? "the same command goes on from " : "nothing was written",
+				kept ? w->from : "");
 			pthread_sigmask(SIG_UNBLOCK, &w->interrupts, NULL);
 			raise(number);
 		}
@@ -61,11 +72,10 @@ static struct watcher *watcher_new(const struct progress *p)
 	if (!w)
 		return NULL;
 	w->terminal = p->terminal;
-	snprintf(w->advice, sizeof w->advice, "%s%s",
-		 p->from ? "the same command goes on from " : "nothing was written",
-		 p->from ? p->from : "");
+	snprintf(w->from, sizeof w->from, "%s", p->from ? p->from : "");
 	sigemptyset(&w->interrupts);
 	sigaddset(&w->interrupts, SIGINT);
+	sigaddset(&w->interrupts, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &w->interrupts, &w->before);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_B);

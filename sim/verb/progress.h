@@ -2,8 +2,8 @@
 /* Reports the progress of long work on stderr: points done, points a second, time left.
  * On a terminal that is one line that changes. Elsewhere it is a line every ten seconds,
  * so that the log of a batch job stays short. Work of less than a second is not reported. As long
- * as the first point is not done, the seconds are counted. An interrupt (SIGINT) ends the program
- * with a line that says how to go on. */
+ * as the first point is not done, the seconds are counted. SIGINT and SIGTERM end the program with
+ * a line that says how to go on. */
 #pragma once
 
 #include "sim/base/base.h"

@@ -3,6 +3,7 @@
 #include "sim/report/validation.h"
 #include "calib/fit/errors.h"
 #include "calib/fit/recording.h"
+#include "sim/base/hash.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/verb/verbs.h"
 
@@ -25,13 +26,17 @@ static const struct dataset_outcome *validate_recording(const struct command *co
 	return dataset_evaluate(command->arena, diag, dataset, input, broken);
 }
 
-/* Returns the path of the journal of a dataset, such as "errors.csv.journal.pytorch_h200". A report
- * has none. */
+/* Returns the path of the journal of a dataset, such as "errors.csv.journal.pytorch_h200". The name
+ * of a dataset in another folder ends with a hash of its path, because two folders may have a
+ * dataset of one name. A report has no journal. */
 static const char *validation_journal(const struct command *command, const char *name)
 {
 	const char *path = command->verb->ranks ? command_journal(command) : NULL;
 	const char *slash = strrchr(name, '/');
-	return path ? arena_printf(command->arena, "%s.%s", path, slash ? slash + 1 : name) : NULL;
+	if (!path || !slash)
+		return path ? arena_printf(command->arena, "%s.%s", path, name) : NULL;
+	return arena_printf(command->arena, "%s.%s.%016llx", path, slash + 1,
+			    (unsigned long long)hash_text(HASH_START, name));
 }
 
 const struct dataset_outcome *command_validate(const struct command *command, const char *name,

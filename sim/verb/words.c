@@ -88,7 +88,12 @@ static void check_words(struct parser *p)
 	if (c->word_count < c->verb->words_min && !(flags && topology) && !c->systems.count)
 		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
 		      flags ? " or --topology NAME (`farwire list topologies` shows the names)"
-			    : "");
+		      : strncmp(c->verb->words, "KIND", 4) == 0
+			      ? " (`farwire list importers` shows each KIND)"
+			      : "");
+	if (c->word_count && !c->step && !topology && strncmp(c->verb->words, "LOG", 3) == 0)
+		wrong(p, "a log needs its machine (write --topology NAME; `farwire list "
+			 "topologies` shows the names, and `farwire import topology` reads yours)");
 	if (c->word_count > 0 && !*c->verb->words)
 		wrong(p, "`farwire %s` takes only options, not '%s' (see farwire %s --help)",
 		      c->verb->name, c->words[0], c->verb->name);

@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -255,6 +256,78 @@ class Tests(unittest.TestCase):
             farwire.run(topology=f"$(touch {self.folder}/made)")
         self.assertIn("$(touch", str(caught.exception))
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_name_that_begins_with_a_dash_is_a_name(self):
+        case = 'case = { topology = "dgx1-v100"; model = "resnet50"; gpus = 2; batch = 16; };'
+        (self.folder / "-o.cfg").write_text(case)
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        self.assertTrue(farwire.run("-o.cfg", draws=0).ok)
+        for ask_for in (farwire.run, farwire.compare, farwire.explain, farwire.validate):
+            with self.assertRaisesRegex(farwire.InputError, "there is no|cannot be read"):
+                ask_for("--output=made", "--output=made")
+        with self.assertRaisesRegex(farwire.InputError, "is not a list"):
+            farwire.names("--help")
+        self.assertEqual(os.listdir(), ["-o.cfg"])
+
+    def test_options_for_output_are_refused(self):
+        for name in ("output", "format", "plot", "quiet"):
+            with self.assertRaisesRegex(farwire.InputError, f"^--{name}: results are returned"):
+                farwire.run(TRAINING, draws=0, **{name: "made"})
+
+    def test_texts_that_no_program_can_take_are_errors(self):
+        before = os.listdir("/proc/self/fd")
+        for text in ("a\0b", "x" * 300000):
+            with self.assertRaisesRegex(farwire.InputError, "an argument (has a|is too)"):
+                farwire.run(TRAINING, title=text)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), len(before))
+        # A key must not become two lines of a case file, nor include another file.
+        for key in ('batch = 3; gpus', '@include "/etc/hostname"\n#', ""):
+            with self.assertRaisesRegex(farwire.InputError, "is not a name of an option"):
+                farwire.compare({**TRAINING, key: 1}, TRAINING)
+
+    def test_numbers_of_other_types_and_texts_of_any_bytes_are_values(self):
+        class Real(float):  # as numpy.float64 prints itself
+            def __repr__(self):
+                return f"np.float64({float(self)})"
+
+        path = self.folder / "case.cfg"
+        case = {"gpus": Real(2), "batch": 1 << 40, "runtime": None, "name": "a\udcff\n\"b"}
+        _case.write_case(case, path, 1)
+        self.assertEqual(
+            path.read_bytes(),
+            b'case = {\ngpus = 2.0;\nbatch = 1099511627776L;\nname = "a\xff\\n\\"b";\n'
+            b"settings = [];\n};\n",
+        )
+        self.assertEqual(_case.words({"topology": b"a.cfg"}), ["--topology=a.cfg"])
+
+    def test_a_process_with_many_open_files_gets_an_answer(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < 2048:
+            self.skipTest("the system allows too few open files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2048, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        held = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+        self.addCleanup(lambda: [os.close(file) for file in held])
+        self.assertTrue(farwire.run(TRAINING, draws=0).ok)
+
+    def test_two_interrupts_end_the_program_and_leave_no_files(self):
+        self.pretend("trap '' INT; echo '1 of 2 points' >&2\nexec sleep 100")
+        script = (
+            "import farwire, os, signal, threading\n"
+            "def interrupt(progress):\n"
+            "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+            "    raise KeyboardInterrupt\n"
+            "farwire.run({'topology': 'any'}, progress=interrupt)\n"
+        )
+        places = {"TMPDIR": str(self.folder), "PYTHONPATH": str(ROOT / "python")}
+        ended = subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, **places}, capture_output=True
+        )
+        self.assertIn(b"KeyboardInterrupt", ended.stderr)
+        self.check_ended()
+        self.assertEqual(sorted(os.listdir(self.folder)), ["farwire", "pid"])
 
     def test_progress_reaches_a_function(self):
         self.pretend(

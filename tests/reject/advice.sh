@@ -25,6 +25,10 @@ farwire run --topology l40s-8gpu --model qwen3-30b-a3b --serve rate=1 --draws 0
 shows 'FAIL: out of GPU memory: .*write a larger case.expert'
 farwire run --topology l40s-8gpu --model llama3-70b --serve rate=1 --draws 0
 shows 'FAIL: out of GPU memory: .*write a larger case.tensor'
+farwire run --topology lan-pair --model llama3-8b --serve rate=1 --draws 0
+shows 'FAIL: out of GPU memory: .*write --set serve.weights=int8 or int4'
+farwire run --topology lan-pair --model llama3-8b --serve rate=1 --set serve.weights=int4 --draws 0
+shows ' requests/s$'
 verdict advice.servers_of_experts_are_told_to_spread_them
 
 # The case of each row of a dataset is read, too.

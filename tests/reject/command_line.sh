@@ -26,10 +26,31 @@ done
 expect 2 "there is no verb 'rn'" help rn
 verdict 'command_line.every_verb_has_help'
 
+# Users of other programs find the name of a setting, of a list and of the option that is missing.
+served='run --topology hgx-h100 --model llama3-8b --engine vllm --draws 0'
+for words in ttft=first_slo tpot=between_slo qps=rate max_num_seqs=batch; do
+	# shellcheck disable=SC2086 # several options
+	expect 2 "unknown parameter 'serve.${words%=*}' \(write 'serve.${words#*=}'\)" \
+		$served --serve "rate=1,prompt=64,output=8,${words%=*}=1"
+done
+for words in prices=prices stack=stacks; do
+	# shellcheck disable=SC2086 # several options
+	expect 2 "'zzzzzz' \(.farwire list ${words#*=}. shows" ${served% --engine*} "--${words%=*}" zzzzzz
+done
+expect 2 'needs KIND FILE... \(.farwire list importers. shows each KIND\)' import report.nsys-rep
+: >nccl.log
+expect 2 'a log needs its machine \(write --topology NAME' diagnose nccl.log
+verdict 'command_line.errors_lead_from_words_of_other_programs_to_the_right_ones'
+
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3
 expect 2 'takes no option --nosuch$' run case.cfg --nosuch
 expect 2 'takes no option --vary' run case.cfg --vary case.batch=1,2
-expect 2 "'-x' is not an option" run case.cfg -x
+expect 2 "'-x' is not an option .*; write -- before a name" run case.cfg -x
+cp case.cfg ./-case.cfg
+expect 0 '' run --draws 0 -- -case.cfg
+expect 2 'there is no case .--output=made' run --draws 0 -- --output=made
+[ ! -e made ] || complain 'a word after -- was taken as an option'
+expect 2 "there is no case '--'" run -- --
 expect 2 '--draws needs a value' run case.cfg --draws
 expect 2 '--quiet takes no value' run case.cfg --quiet=yes
 expect 2 "--format must be one of table\|csv\|json\|jsonl, not 'xml'" run case.cfg --format xml

@@ -294,6 +294,39 @@ def names_of_the_case_are_no_scripts():
         assert shlex.split(html.unescape(command))[2] == "./evil';$(x) <b>.cfg", command
 
 
+def names_of_parts_are_no_scripts():
+    """A bare text in the page would be the start tag of a script."""
+    evil = "'><script>x</script>&</style>"
+    with open(f"{os.environ['FARWIRE_DATA']}/topologies/{CASE}.cfg") as file:
+        text = file.read()
+    text = text.replace('@include "', f'@include "{os.environ["FARWIRE_DATA"]}/topologies/')
+    for name in ("desk", "rack1", "client", "gpu1", "port-s1", "slot0", "tor"):
+        text = text.replace(f'"{name}"', f'"{name}{evil}"')
+    with open("evil-parts.cfg", "w") as file:
+        file.write(text)
+    words = ("--topology", "./evil-parts.cfg", "--gpus", "4", "--program", f"client{evil}",
+             "--runtime", "asynchronous", "--model", "resnet50", "--draws", "2")  # fmt: skip
+    with Server(*words) as server:
+        page = server.get("/")[1]
+        assert f'name="link.port-s1{html.escape(evil)}.latency"'.replace("&#x27;", "&#39;") in page, page
+        for path in ("/", "/answer", LONG, "/curve?over=case.batch"):
+            status, text = server.get(path)
+            assert status == 200 and "<script>x" not in text and "</style>&" not in text, (path, text)
+
+
+def port_80_has_no_number_in_the_headers_of_a_browser():
+    try:
+        with Server(CASE, "--port", "80") as server:
+            server.lives()  # http.client leaves out the number, too
+            origin = {"Origin": "http://localhost"}
+            assert server.send("/answer", headers=origin)[0] == 200
+            assert server.send("/answer", headers={"Host": "evil.example"})[0] == 403
+    except AssertionError as error:
+        if "cannot serve on port 80" not in str(error):
+            raise
+        print("skipped explore.port_80: the system does not allow this port")
+
+
 def only_this_machine_is_served():
     with Server(CASE) as server, open("/proc/net/tcp") as file:
         port = f":{server.port:04X}"

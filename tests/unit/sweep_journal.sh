@@ -116,6 +116,21 @@ grep -q 'full.csv.journal: the file cannot be written: File too large' said.txt 
 sweep full.csv && cmp -s whole.csv full.csv || complain 'after a full disk the result differs'
 verdict 'sweep_journal.other_files_and_full_disks_are_refused'
 
+# Two folders have a dataset of one name. The second one has a row less.
+mkdir one two
+cp "$FARWIRE_DATA"/calib/measured/flexdirect_1050ti.* one/
+cp one/* two/
+sed -i '$d' two/flexdirect_1050ti.tsv
+for each in one two; do
+	farwire validate $each/flexdirect_1050ti.cfg --draws 0 -q --format csv
+	grep '^flexdirect_1050ti,' "$scratch.out"
+done >each.csv
+farwire validate one/flexdirect_1050ti.cfg two/flexdirect_1050ti.cfg --draws 0 -q --format csv -o errors.csv
+[ "$code" = 0 ] || complain "ended with $code: $(cat "$scratch.err")"
+grep '^flexdirect_1050ti,' errors.csv | cmp -s - each.csv || complain 'two datasets do not have the rows of each'
+[ -z "$(ls errors.csv.journal* 2>/dev/null)" ] || complain 'a journal remains'
+verdict 'sweep_journal.datasets_of_one_name_have_their_own_journals'
+
 # All values are read before the first point is computed.
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.csv --vary case.batch=8,16,0
 [ ! -e bad.csv.journal ] || complain 'points were computed before all values were read'
