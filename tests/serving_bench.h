@@ -72,6 +72,7 @@ static struct bench bench_of(size_t requests)
 	b.engine = engine_new(b.arena, &limits);
 	b.rng = rng_named(7, "services");
 	b.params = (struct serve_params){.model = "",
+					 .front_ends_count = 1,
 					 .list = "",
 					 .stages = "",
 					 .rate_count = 1,

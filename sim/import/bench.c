@@ -405,7 +405,8 @@ static bool import_bench_files(struct arena *arena, struct diag *diag, const cha
 			       "dataset of their own");
 	/* llama-bench measures neither the tokeniser nor the choice of tokens (its README) */
 	reading_line(&r->reading, "\t];\n\tsettings = [\"serve.warmup=%s];\n};",
-		     r->llama ? "0.5\", \"serve.request_host=0\", \"serve.sequence_host=0\""
+		     r->llama ? "0.5\", \"serve.request_host=0 s\", \"serve.sequence_host=0 s\", "
+				"\"serve.message_host=0 s\""
 			      : "0\"");
 	return reading_done(&r->reading, "results", imported);
 }

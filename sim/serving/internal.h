@@ -21,13 +21,14 @@ struct store { /* host memory for keys and values, of a replica or of a whole se
 
 struct query { /* a request in the system */
 	const struct serve_request *request;
-	struct replica *replica;   /* where it waits or runs */
-	struct query *next;        /* in the queue of a replica */
-	int64_t arrival_ps;        /* when its client sent it */
-	int64_t begun_ps;          /* when it was admitted first; valid if it has ended */
-	int64_t first_ps, last_ps; /* times of its first and last token; 0: none yet */
-	int64_t end_ps;            /* 0: it has not ended */
-	int64_t since_ps;          /* begin of its present wait */
+	struct replica *replica; /* where it waits or runs */
+	struct query *next;      /* in the queue of a replica */
+	int64_t arrival_ps;      /* when its client sent it */
+	int64_t begun_ps;        /* when it was admitted first; valid if it has ended */
+	/* when its client gets its first token, and the last one of those sent so far; 0: none */
+	int64_t first_ps, last_ps;
+	int64_t end_ps;   /* 0: it has not ended */
+	int64_t since_ps; /* begin of its present wait */
 	/* the replica's sums when it was admitted */
 	int64_t kernel_from_ps, exchange_from_ps, overhead_from_ps;
 	int64_t parts_ps[SERVE_PART_COUNT];
@@ -41,6 +42,7 @@ struct query { /* a request in the system */
 	uint32_t
 		stored; /* tokens whose keys and values are in host memory, or on their way to it */
 	uint32_t loading; /* tokens whose keys and values are on their way from it */
+	uint32_t sent;    /* tokens that the front end has sent, or will send */
 	bool storing, begun, measured, refused;
 };
 
@@ -59,7 +61,8 @@ struct service {
 	uint32_t *longest;                           /* by group: the most tokens that are shared */
 	bool continuous;
 	struct store *store; /* of all replicas; NULL: each has its own */
-	int64_t taken_ps;    /* when the process that takes requests is free */
+	int64_t *free_ps;    /* when each process of the front end has done its work */
+	size_t process_count;
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	struct rng accepted; /* draws how many drafted tokens are right */
 	uint64_t *gaps;
@@ -138,7 +141,9 @@ void replica_enqueue(struct replica *replica, struct query *query);
 
 /* ---- serving.c ---- */
 
-/* Called when the request's last token is there. */
+/* Gives work to the process of the front end that has the request. Returns when it is done. */
+int64_t front_end_work(struct service *service, size_t index, double work_s);
+/* Called when the request's last token is there. The front end may still have to send it. */
 void query_ended(struct query *query);
 /* Called when a prompt is processed on a replica that generates no tokens. */
 void query_hand_over(struct query *query);

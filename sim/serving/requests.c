@@ -130,15 +130,34 @@ static const struct param_row serve_rows[] = {
 		    "assumption: zero unless a file of models/engines states it; draws go up to "
 		    "5 ms (95 %), half of what is assumed for servers in Python"),
 	COST_UNSEEN(0.5e-3, struct serve_params, request_serial_s, QUANTITY_TIME, 0, 10, "0 s",
-		    "further host time of a request in a process that takes one request after "
-		    "the other",
+		    "further host time of a request in its process of the front end",
 		    "assumption: zero unless a file of models/engines states it; draws go up to "
 		    "1 ms (95 %), half of what is assumed for servers in Python"),
 	COST_UNSEEN(5e-6, struct serve_params, sequence_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
-		    "host time of an iteration for each request that gets a token: scheduler, "
-		    "detokeniser, streaming",
+		    "host time of an iteration for each request that gets a token, in the engine: "
+		    "scheduler, sampler",
 		    "assumption: zero unless a file of models/engines states it; draws go up to "
 		    "10 us (95 %), as for vLLM"),
+	PARAM_WHOLE(struct serve_params, front_ends_count, 1, 1024, "1",
+		    "processes of the front end of each replica, over which requests are spread "
+		    "in turn; each takes requests and sends tokens, one after the other",
+		    "vLLM's --api-server-count and SGLang's --tokenizer-worker-num are 1"),
+	COST_UNSEEN(10e-6, struct serve_params, message_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
+		    "host time of the front end for each message with tokens to a client: it "
+		    "decodes them, and builds and sends a chunk of JSON",
+		    "assumption: zero unless a file of models/engines states it; draws go up to "
+		    "20 us (95 %), a third of what Python takes"),
+	PARAM_BOOL(struct serve_params, merges, "false",
+		   "whether tokens of a request join its message that still waits for the front "
+		   "end",
+		   "vLLM and SGLang merge them; TensorRT-LLM does not"),
+	PARAM_NUMBER(struct serve_params, merged_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
+		     "host time of the front end for tokens that join a message",
+		     "serve.merges is false; a file of models/engines states it"),
+	PARAM_WHOLE(struct serve_params, stream_interval_count, 1, TOKENS_MAX, "1",
+		    "tokens of a request that are sent to its client together, except for the "
+		    "first one",
+		    "stream_interval of vLLM, SGLang and TensorRT-LLM is 1"),
 	PARAM_NUMBER(struct serve_params, token_time_ratio, QUANTITY_RATIO, 0.01, 100, "1",
 		     "factor of the time of iterations that only generate tokens, as a measured "
 		     "server shows it",

@@ -50,6 +50,8 @@ struct serve_params { /* the group `serve` of a case */
 	const char *cache_host;
 	int weights, kv; /* enum serve_type */
 	double request_host_s, request_serial_s, sequence_host_s;
+	double front_ends_count, message_host_s, merged_host_s, stream_interval_count;
+	bool merges;
 	double token_time_ratio, prompt_time_ratio;
 	int router; /* enum serve_router */
 	const char *draft;

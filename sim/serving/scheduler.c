@@ -283,15 +283,32 @@ static void plan_batch(struct replica *r, struct iteration *it)
 
 /* ---- the end of an iteration ---- */
 
+/* Lets the front end send the request's new tokens to its client. */
+static void send_tokens(struct query *q)
+{
+	struct service *service = q->replica->service;
+	const struct serve_params *params = service->spec->params;
+	size_t index = (size_t)(q - service->queries);
+	if (q->first_ps > 0 && !is_complete(q) &&
+	    q->produced - q->sent < (uint32_t)params->stream_interval_count)
+		return;
+	q->sent = q->produced;
+	if (params->merges &&
+	    q->last_ps > serving_now_ps(q->replica->serving) + ps_from_s(params->message_host_s)) {
+		front_end_work(service, index, params->merged_host_s);
+		return;
+	}
+	int64_t sent_ps = front_end_work(service, index, params->message_host_s);
+	if (q->first_ps == 0)
+		q->first_ps = sent_ps;
+	else if (q->measured)
+		gap_note(service, sent_ps - q->last_ps);
+	q->last_ps = sent_ps;
+}
+
 static void token_is_there(struct query *q)
 {
-	int64_t now_ps = serving_now_ps(q->replica->serving);
 	q->produced++;
-	if (q->produced == 1)
-		q->first_ps = now_ps;
-	else if (q->measured)
-		gap_note(q->replica->service, now_ps - q->last_ps);
-	q->last_ps = now_ps;
 	/* drafted tokens that are right come at the same time, and need no further iteration */
 	const struct serve_params *params = q->replica->service->spec->params;
 	for (; q->drafted > 0 && !is_complete(q) &&
@@ -299,6 +316,7 @@ static void token_is_there(struct query *q)
 	     q->drafted--, q->cached++)
 		q->produced++;
 	q->drafted = 0;
+	send_tokens(q);
 }
 
 /* Returns true if another replica generates the other tokens of the request. */

@@ -34,20 +34,42 @@ static void window_open(struct serving *serving)
 
 static void arrive(void *ctx, uint64_t index);
 
-/* Lets a client send the next request, if there is one. A process takes one request after the other
- * for a part of the host time. */
+int64_t front_end_work(struct service *service, size_t index, double work_s)
+{
+	int64_t *free_ps = &service->free_ps[index % service->process_count];
+	int64_t now_ps = serving_now_ps(service->serving);
+	*free_ps = (now_ps > *free_ps ? now_ps : *free_ps) + ps_from_s(work_s);
+	return *free_ps;
+}
+
+static void take(void *ctx, uint64_t index);
+
+/* Lets a client send the next request, if there is one. Connections may be set up before. */
 static void call_next(struct service *service, int64_t sent_ps)
 {
-	const struct serve_params *params = service->spec->params;
+	int64_t now_ps = serving_now_ps(service->serving);
 	size_t index = service->called_count;
 	if (index == service->spec->requests.count)
 		return;
 	service->called_count++;
 	service->queries[index].arrival_ps = sent_ps;
-	service->taken_ps = (sent_ps > service->taken_ps ? sent_ps : service->taken_ps) +
-			    ps_from_s(params->request_serial_s);
-	engine_do_at(service->serving->spec.engine,
-		     service->taken_ps + ps_from_s(params->request_host_s), arrive, service, index);
+	engine_do_at(service->serving->spec.engine, sent_ps > now_ps ? sent_ps : now_ps, take,
+		     service, index);
+}
+
+/* The front end takes a request, and sends it to the scheduler. */
+static void take(void *ctx, uint64_t index)
+{
+	struct service *service = ctx;
+	const struct serve_params *params = service->spec->params;
+	int64_t taken_ps = front_end_work(service, index, params->request_serial_s) +
+			   ps_from_s(params->request_host_s);
+	if (!(params->concurrency_count > 0) && index + 1 < service->spec->requests.count)
+		call_next(service, service->spec->requests.items[index + 1].arrival_ps);
+	if (taken_ps > serving_now_ps(service->serving))
+		engine_do_at(service->serving->spec.engine, taken_ps, arrive, service, index);
+	else
+		arrive(service, index);
 }
 
 /* Notes that one more request has ended. Its client sends the next one in a closed loop. */
@@ -78,15 +100,28 @@ static void trace_query(const struct query *q)
 	trace_span(trace, track, SPAN_WAIT, "until the first token", q->arrival_ps, q->first_ps);
 }
 
+/* The client has all of its answer. */
+static void answered(void *ctx, uint64_t arg)
+{
+	struct query *q = ctx;
+	struct service *service = q->replica->service;
+	trace_query(q);
+	if (++service->ended_count == service->first_measured)
+		service->warm_ps = q->end_ps;
+	note_end(service);
+}
+
 void query_ended(struct query *q)
 {
 	struct replica *r = q->replica;
-	q->end_ps = serving_now_ps(r->serving);
-	trace_query(q);
-	if (++r->service->ended_count == r->service->first_measured)
-		r->service->warm_ps = q->end_ps;
+	int64_t now_ps = serving_now_ps(r->serving);
+	q->end_ps = q->last_ps > now_ps ? q->last_ps : now_ps;
+	q->parts_ps[SERVE_OVERHEAD] += q->end_ps - now_ps;
 	r->ended_count += q->measured;
-	note_end(r->service);
+	if (q->end_ps > now_ps)
+		engine_do_at(r->serving->spec.engine, q->end_ps, answered, q, 0);
+	else
+		answered(q, 0);
 }
 
 /* Returns the number of requests in the queues of a service. */
@@ -129,8 +164,6 @@ static void arrive(void *ctx, uint64_t index)
 		service->arrivals_end_waiting = waiting_of(service);
 	if (q->measured && !serving->open)
 		window_open(serving);
-	if (!service_is_closed(service) && !(service->spec->params->concurrency_count > 0))
-		call_next(service, request[1].arrival_ps);
 	struct replica *r = route(serving, service, false);
 	if ((limit > 0 && (double)r->waiting_count >= limit) || is_too_long(service, request)) {
 		q->refused = true;
@@ -215,7 +248,12 @@ static void service_init(struct serving *serving, size_t index)
 	const struct serving_service_spec *spec = &serving->spec.services[index];
 	double warm = spec->params->warmup_ratio * (double)spec->requests.count;
 	int batching = spec->params->batching;
-	FW_ASSERT(spec->requests.count > 0);
+	size_t processes = 0; /* each replica that takes requests has a front end of its own */
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		if (serving->spec.replicas[i].service == index &&
+		    serving->spec.replicas[i].role != ROLE_DECODE)
+			processes += (size_t)spec->params->front_ends_count;
+	FW_ASSERT(spec->requests.count > 0 && processes > 0);
 	*service = (struct service){
 		.spec = spec,
 		.serving = serving,
@@ -224,6 +262,8 @@ static void service_init(struct serving *serving, size_t index)
 		.group_count = groups_of(spec),
 		.continuous = batching == BATCHING_CONTINUOUS ||
 			      (batching == BATCHING_AUTO && spec->generates),
+		.free_ps = ARENA_ARRAY(serving->spec.arena, processes, int64_t),
+		.process_count = processes,
 		.accepted = rng_named(spec->seed, "accepted tokens"),
 		.gaps = gaps_new(serving->spec.arena)};
 	find_longest(service, serving->spec.arena);

@@ -11,6 +11,14 @@
  * A replica's scheduler is that of vLLM, or a fixed or dynamic batcher (scheduler.c). An iteration
  * is one event, so ten minutes of a large service take seconds. If memory for the next token is
  * short, the request that came last loses its blocks and is processed again later.
+ *
+ * Processes of a FRONT END take requests and send tokens to clients beside the iterations. Each
+ * does one thing after the other, in the order in which they come (front_end_work). In Python a
+ * process has one thread that runs, so the tokens of all its requests wait for each other: AsyncLLM
+ * of vLLM (v1/engine/async_llm.py, v1/engine/output_processor.py: RequestOutputCollector merges),
+ * the tokenizer manager of SGLang (srt/managers/tokenizer_manager.py: _wait_one_response takes the
+ * last output), the proxy of TensorRT-LLM (executor/proxy.py: dispatch_result_task;
+ * executor/result.py: _aresult_step takes one response after the other).
  */
 #pragma once
 

@@ -57,6 +57,61 @@ static void host_time_of_requests_delays_their_first_token(void)
 	arena_free(b.arena);
 }
 
+/* The engine takes 1 ms for a token. It has the three tokens of the first request at 0.1, 0.201 and
+ * 0.203 s, and those of the second one at 0.201, 0.203 and 0.204 s. The front end needs 0.1 s for a
+ * message. One process sends the first request's tokens until 0.2, 0.301 and 0.501 s, and the
+ * second one's until 0.401, 0.601 and 0.701 s. With two processes, each has a request, and they end
+ * at 0.401 and 0.501 s. If two tokens are sent together, each request has two messages, of which
+ * the last ones end at 0.401 and 0.501 s. Merged: the second request's first message still waits at
+ * 0.203 s, so its other tokens join it until 0.401 s, and the first request ends at 0.501 s. */
+static void front_end_sends_one_message_after_the_other(void)
+{
+	static const struct {
+		double processes, interval, mean_s, first_s;
+		bool merges;
+	} rows[] = {{1, 1, 0.601, 0.3005, false},
+		    {2, 1, 0.451, 0.2505, false},
+		    {1, 2, 0.451, 0.2505, false},
+		    {1, 1, 0.451, 0.3005, true}};
+	struct serve_request pair[] = {{0, 100, 3, 0, 0}, {0, 100, 3, 0, 0}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct bench b = bench_of(2);
+		b.service.requests = (struct request_list){pair, 2};
+		b.service.generates = true;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 2;
+		b.params.warmup_ratio = 0;
+		b.params.message_host_s = 0.1;
+		b.params.front_ends_count = rows[i].processes;
+		b.params.stream_interval_count = rows[i].interval;
+		b.params.merges = rows[i].merges;
+		struct serving_answers answers = run(&b, 1, 100, by_rows);
+		CHECK_NEAR(answers.mean_s, rows[i].mean_s, 1e-9);
+		CHECK_NEAR(answers.first_mean_s, rows[i].first_s, 1e-9);
+		CHECK_NEAR(answers.parts_s[SERVE_OVERHEAD], rows[i].mean_s - 0.2035, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* The engine would give four clients 1,000 tokens/s, because it takes 1 ms for a token. A front end
+ * with 2 ms for a message sends 500. If it also needs 20 ms for a request, each request of 20
+ * tokens takes 20 x 2 + 20 = 60 ms of its process. */
+static void front_end_limits_the_throughput_of_a_closed_loop(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct bench b = bench_of(400);
+		b.service.generates = true;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.concurrency_count = b.params.batch_count = 4;
+		b.params.output_count = 20;
+		b.params.message_host_s = 2e-3;
+		b.params.request_serial_s = i ? 20e-3 : 0;
+		struct serving_answers answers = run(&b, 1, 1000, by_rows);
+		CHECK_NEAR(answers.requests_per_s, i ? 1 / 0.06 : 1 / 0.04, 0.02);
+		arena_free(b.arena);
+	}
+}
+
 /* Three prompts of 100 tokens begin with the same 70 tokens, of which 64 are whole blocks of 16.
  * The first one takes 0.1 s, each later one 0.036 s. The cache has 10 blocks: 4 shared ones, and 3
  * of a request. A request of another group evicts the prefix, so the next one of the first group
@@ -274,6 +329,8 @@ static const struct test tests[] = {
 	TEST(a_closed_loop_has_the_throughput_of_its_clients),
 	TEST(the_throughput_is_the_rate_of_arrivals_up_to_the_capacity),
 	TEST(host_time_of_requests_delays_their_first_token),
+	TEST(front_end_sends_one_message_after_the_other),
+	TEST(front_end_limits_the_throughput_of_a_closed_loop),
 	TEST(shared_prefixes_are_processed_once),
 	TEST(reserved_outputs_are_never_preempted),
 	TEST(engines_mix_and_cut_prompts_in_their_ways),
