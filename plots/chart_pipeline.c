@@ -186,13 +186,8 @@ static int by_start(const void *a, const void *b)
 const struct result_table *pipeline_table(struct arena *arena, const struct trace *trace,
 					  bool all_ranks)
 {
-	static const struct result_column columns[] = {
-		{.name = "rank", .text = true},
-		{.name = "name", .text = true},
-		{.name = "start_s", .quantity = QUANTITY_TIME},
-		{.name = "end_s", .quantity = QUANTITY_TIME}};
-	struct result_table *table = result_table_new(arena, "timeline", NULL, columns,
-						      sizeof columns / sizeof columns[0]);
+	struct result_table *table = result_table_new(arena, "timeline", NULL);
+	result_columns(table, "rank:text|name:text|start_s:time|end_s:time");
 	const struct step step = last_step(arena, trace, all_ranks);
 	for (size_t i = 0; i < step.row_count; i++) {
 		const struct rank_row *row = &step.rows[i];
@@ -203,13 +198,11 @@ const struct result_table *pipeline_table(struct arena *arena, const struct trac
 			const struct span *span = &row->spans.items[k];
 			if (span->start_ps < step.from_ps || span->end_ps > step.to_ps)
 				continue;
-			struct result_cell *cells = result_table_row(arena, table);
-			cells[0].text = row->label;
-			cells[1].text = span->name;
-			cells[2].number =
-				estimate_exact((double)(span->start_ps - step.from_ps) * 1e-12);
-			cells[3].number =
-				estimate_exact((double)(span->end_ps - step.from_ps) * 1e-12);
+			result_row(table);
+			result_text(table, row->label);
+			result_text(table, span->name);
+			result_number(table, (double)(span->start_ps - step.from_ps) * 1e-12);
+			result_number(table, (double)(span->end_ps - step.from_ps) * 1e-12);
 		}
 	}
 	return table;

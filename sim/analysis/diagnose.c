@@ -59,6 +59,16 @@ static const struct known_noise *noise_of(const struct diagnosis *d,
 										: &noises[distance];
 }
 
+static void find_suspects(struct diagnosing *w, const struct scenario *scenario,
+			  const double *carried_B)
+{
+	struct diagnosis *d = w->d;
+	d->suspects = suspects_of(w->arena, scenario, d->measured, carried_B, &d->suspect_count);
+	d->simulated_count = d->suspect_count - 1;
+	for (size_t s = 0; s < d->suspect_count; s++)
+		d->suspects[s].time_s = ARENA_ARRAY(w->arena, d->count, double);
+}
+
 /* ---- predictions of cases ---- */
 
 /* Predicts the points without a fault, with intervals in d->expected_s. */
@@ -139,7 +149,6 @@ static bool predict_faults(struct diagnosing *w, struct diag *diag, const struct
 static bool predict_cases(struct diagnosing *w, struct diag *diag, const struct scenario *scenario,
 			  struct sweep_fault *fault)
 {
-	struct diagnosis *d = w->d;
 	const struct origin origin = {w->request->dataset->path, 0};
 	uint64_t seed = w->request->input.options.seed;
 	size_t link_count = scenario->topology.link_count;
@@ -148,10 +157,7 @@ static bool predict_cases(struct diagnosing *w, struct diag *diag, const struct 
 	for (size_t i = 0; i < link_count && point.outcome.links; i++)
 		carried_B[i] = fmax(point.outcome.links[2 * i].carried_B,
 				    point.outcome.links[2 * i + 1].carried_B);
-	d->suspects = suspects_of(w->arena, scenario, d->measured, carried_B, &d->suspect_count);
-	d->simulated_count = d->suspect_count - 1;
-	for (size_t s = 0; s < d->suspect_count; s++)
-		d->suspects[s].time_s = ARENA_ARRAY(w->arena, d->count, double);
+	find_suspects(w, scenario, carried_B);
 	const struct reported *step =
 		reported_find(w->arena, diag, origin, reporting_of(w->arena, scenario), "step");
 	return step && predict_healthy(w, step, fault) && predict_faults(w, diag, step, fault);
@@ -210,10 +216,7 @@ static void predict_transfers(struct diagnosing *w, const struct scenario *scena
 	double *carried_B = ARENA_ARRAY(w->arena, scenario->topology.link_count + 1, double);
 	double *healthy_s = ARENA_ARRAY(w->arena, d->count, double);
 	transfer_all(w, w->arena, scenario, carried_B, healthy_s);
-	d->suspects = suspects_of(w->arena, scenario, d->measured, carried_B, &d->suspect_count);
-	d->simulated_count = d->suspect_count - 1;
-	for (size_t s = 0; s < d->suspect_count; s++)
-		d->suspects[s].time_s = ARENA_ARRAY(w->arena, d->count, double);
+	find_suspects(w, scenario, carried_B);
 	struct transferring_points t = {
 		w,
 		request_with(w->arena, &w->request->input.request, d->rows[0]->settings,

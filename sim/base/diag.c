@@ -164,7 +164,7 @@ const char *diag_nearest(const char *word, const char *const *candidates, size_t
 
 _Noreturn void fw_assert_failed(const char *condition, const char *file, int line)
 {
-	/* not to stderr, which sim/verb/ranks.c replaces */
+	/* not to stderr, which sim/verb/command.c replaces */
 	dprintf(STDERR_FILENO, "farwire: internal error: condition violated at %s:%d: %s\n", file,
 		line, condition);
 	abort();

@@ -51,13 +51,12 @@ static struct result_cell cell_of(const struct prediction *p, enum answer answer
 						  : reported_of(row, p)};
 }
 
-/* The predictions of a table, and the columns before their answers. */
+/* The predictions of a table, and what fills the cells before their answers. */
 struct answer_lines {
 	const struct prediction *const *predictions;
 	size_t count;
-	const struct result_column *lead;
-	const struct result_cell *lead_cells; /* count * lead_count */
-	size_t lead_count;
+	void (*lead)(struct result_table *table, const void *ctx, size_t line); /* NULL: none */
+	const void *ctx;
 };
 
 static bool is_shown(const struct answer_lines *lines, enum answer answer)
@@ -70,11 +69,6 @@ static bool is_shown(const struct answer_lines *lines, enum answer answer)
 		any = cell.text || isfinite(cell.number.value);
 	}
 	return any && (row->kinds & prediction_kinds(lines->predictions, lines->count));
-}
-
-static bool counts_steps(const struct answer_lines *lines)
-{
-	return strcmp(throughput_unit(lines->predictions, lines->count), "steps/s") == 0;
 }
 
 /* The list of answers and its length, as two arguments. */
@@ -109,44 +103,41 @@ static const char *draws_words(struct arena *arena, const struct answer_lines *l
 		    : NULL;
 }
 
-static struct result_table *tabulate(struct arena *arena, const enum answer *answers,
-				     size_t answer_count, const char *name, const char *title,
-				     struct answer_lines lines)
+/* Adds the columns of the answers, and a row for each prediction. */
+static struct result_table *tabulate(struct result_table *table, const enum answer *answers,
+				     size_t answer_count, struct answer_lines lines)
 {
-	size_t lead = lines.lead_count, count = lead;
-	struct result_column *columns =
-		ARENA_ARRAY(arena, lead + answer_count + 1, struct result_column);
+	struct arena *arena = table->arena;
 	enum answer *shown = ARENA_ARRAY(arena, answer_count, enum answer);
-	for (size_t k = 0; k < lead; k++)
-		columns[k] = lines.lead[k];
+	size_t count = 0;
 	bool training = false; /* it is the same time as elapsed, except in a long run */
 	bool is_long = is_shown(&lines, ANSWER_RUN_GOODPUT);
-	for (size_t k = 0; k < answer_count; k++)
-		if (is_shown(&lines, answers[k]) &&
-		    !(training && !is_long && answers[k] == ANSWER_ELAPSED)) {
-			training |= answers[k] == ANSWER_TRAINING;
-			const struct reported *row = answer_at(answers[k]);
-			shown[count - lead] = answers[k];
-			columns[count++] = (struct result_column){
-				answers[k] == ANSWER_THROUGHPUT && counts_steps(&lines)
-					? "steps_per_s"
-					: row->name,
-				row->quantity, row->text, row->interval,
-				answers[k] == ANSWER_THROUGHPUT
-					? throughput_unit(lines.predictions, lines.count)
-					: row->heading};
+	for (size_t k = 0; k < answer_count; k++) {
+		const struct reported *row = answer_at(answers[k]);
+		struct result_column column = {row->name, row->quantity, row->text, row->interval,
+					       row->heading};
+		if (!is_shown(&lines, answers[k]) ||
+		    (training && !is_long && answers[k] == ANSWER_ELAPSED))
+			continue;
+		training |= answers[k] == ANSWER_TRAINING;
+		if (answers[k] == ANSWER_THROUGHPUT) {
+			column.heading = throughput_unit(lines.predictions, lines.count);
+			if (strcmp(column.heading, "steps/s") == 0)
+				column.name = "steps_per_s";
 		}
-	struct result_table *table = result_table_new(arena, name, title, columns, count);
+		result_column(table, column);
+		shown[count++] = answers[k];
+	}
 	table->setup = predictions_setup(arena, lines.predictions, lines.count);
 	table->draws = draws_words(arena, &lines);
 	table->without_effect = predictions_without_effect(arena, lines.predictions, lines.count);
-	result_table_reserve(arena, table, lines.count);
 	for (size_t i = 0; i < lines.count; i++) {
-		struct result_cell *cells = result_table_row(arena, table);
+		result_row(table);
+		if (lines.lead)
+			lines.lead(table, lines.ctx, i);
 		for (size_t k = 0; k < count; k++)
-			cells[k] = k < lead ? lines.lead_cells[i * lead + k]
-					    : cell_of(lines.predictions[i], shown[k - lead],
-						      lines.predictions[0]);
+			result_cell(table,
+				    cell_of(lines.predictions[i], shown[k], lines.predictions[0]));
 	}
 	return table;
 }
@@ -178,7 +169,7 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 					      SERVING_ANSWERS,
 					      ANSWER_UTILIZATION_VALUE,
 					      ANSWER_VERDICT};
-	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
+	return tabulate(result_table_new(arena, "comparison", "Cases compared"), COLUMNS(columns),
 			(struct answer_lines){.predictions = predictions, .count = count});
 }
 
@@ -191,8 +182,8 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 		ANSWER_STRAGGLER,   ANSWER_INPUT,      ANSWER_TRAINING,   ANSWER_ELAPSED,
 		ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS,  COST_ANSWERS,      ANSWER_CHOICE_OF_JOB,
 		SERVING_ANSWERS,    ANSWER_BOTTLENECK, ANSWER_VERDICT};
-	return tabulate(arena, COLUMNS(columns), "scaling",
-			arena_printf(arena, "Scaling of %s", scaling->name),
+	const char *title = arena_printf(arena, "Scaling of %s", scaling->name);
+	return tabulate(result_table_new(arena, "scaling", title), COLUMNS(columns),
 			(struct answer_lines){.predictions = scaling->predictions,
 					      .count = scaling->count});
 }
@@ -244,63 +235,68 @@ static const char *axes_without_effect(struct arena *arena, const struct sweep *
 	return found;
 }
 
+#define GRID_ANSWERS                                                                               \
+	DECISION, ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU, ANSWER_BANDWIDTH,              \
+		ANSWER_RATIO, ANSWER_SPEEDUP, ANSWER_EFFICIENCY, ANSWER_STEP, ANSWER_TIME,         \
+		ANSWER_EXPOSED, ANSWER_BUBBLE, ANSWER_INPUT, ANSWER_TRAINING, ANSWER_ELAPSED,      \
+		ANSWER_RUN_GOODPUT, ANSWER_GPU_HOURS, COST_ANSWERS, SERVING_ANSWERS
+
+static void lead_point(struct result_table *table, const void *ctx, size_t line)
+{
+	const struct sweep *sweep = ctx;
+	for (size_t a = 0; a < sweep->axis_count; a++) {
+		const struct sweep_axis *axis = &sweep->axes[a];
+		size_t index = sweep_axis_index(sweep, line, a);
+		result_cell(table, (struct result_cell){axis->texts[index] + strlen(axis->key) + 1,
+							estimate_exact(axis->values[index])});
+	}
+}
+
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
-	static const enum answer columns[] = {
-		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
-		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
-		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_RUN_GOODPUT,
-		ANSWER_GPU_HOURS, COST_ANSWERS,      SERVING_ANSWERS,   ANSWER_UTILIZATION,
-		ANSWER_CHOICE,    ANSWER_BOTTLENECK, ANSWER_VERDICT};
-	size_t axes = sweep->axis_count;
-	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
-	struct result_cell *cells =
-		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
-	for (size_t a = 0; a < axes; a++) {
-		const struct sweep_axis *axis = &sweep->axes[a];
-		lead[a] = (struct result_column){axis->key, axis->quantity, axis->words, false,
-						 sweep->words[a]};
-		for (size_t i = 0; i < sweep->point_count; i++) {
-			size_t index = sweep_axis_index(sweep, i, a);
-			cells[i * axes + a] =
-				(struct result_cell){axis->texts[index] + strlen(axis->key) + 1,
-						     estimate_exact(axis->values[index])};
-		}
-	}
-	struct result_table *table = tabulate(
-		arena, DECISION_COLUMNS(columns, sweep->points[0]), "sweep",
-		sweep_title(arena, sweep),
-		(struct answer_lines){sweep->points, sweep->point_count, lead, cells, axes});
+	static const enum answer columns[] = {GRID_ANSWERS, ANSWER_UTILIZATION, ANSWER_CHOICE,
+					      ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	struct result_table *table = result_table_new(arena, "sweep", sweep_title(arena, sweep));
+	for (size_t a = 0; a < sweep->axis_count; a++)
+		result_column(table,
+			      (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity,
+						     sweep->axes[a].words, false, sweep->words[a]});
+	tabulate(table, DECISION_COLUMNS(columns, sweep->points[0]),
+		 (struct answer_lines){sweep->points, sweep->point_count, lead_point, sweep});
 	table->without_effect = axes_without_effect(arena, sweep);
 	return table;
 }
 
+static void lead_combination(struct result_table *table, const void *ctx, size_t line)
+{
+	const struct dataset *dataset = ctx;
+	for (size_t d = 0; d < dataset->dimension_count; d++)
+		result_text(table, dataset->dimensions[d].values[dataset->rows[line].at[d]].name);
+}
+
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)
 {
-	static const enum answer columns[] = {
-		DECISION,         ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH, ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,
-		ANSWER_STEP,      ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
-		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_RUN_GOODPUT,
-		ANSWER_GPU_HOURS, COST_ANSWERS,      SERVING_ANSWERS,   ANSWER_BOTTLENECK,
-		ANSWER_VERDICT};
+	static const enum answer columns[] = {GRID_ANSWERS, ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	const struct dataset *dataset = outcome->dataset;
-	size_t count = dataset->row_count, width = dataset->dimension_count;
-	struct result_column *lead = ARENA_ARRAY(arena, width, struct result_column);
-	struct result_cell *cells = ARENA_ARRAY(arena, width * count, struct result_cell);
 	const struct prediction **predictions =
-		ARENA_ARRAY(arena, count, const struct prediction *);
-	for (size_t d = 0; d < width; d++)
-		lead[d] = (struct result_column){.name = dataset->dimensions[d].name, .text = true};
-	for (size_t i = 0; i < count; i++) {
+		ARENA_ARRAY(arena, dataset->row_count, const struct prediction *);
+	struct result_table *table = result_table_new(arena, "what_if", dataset->title);
+	for (size_t d = 0; d < dataset->dimension_count; d++)
+		result_column(table, (struct result_column){.name = dataset->dimensions[d].name,
+							    .text = true});
+	for (size_t i = 0; i < dataset->row_count; i++)
 		predictions[i] = outcome->rows[i].prediction;
-		for (size_t d = 0; d < width; d++)
-			cells[i * width + d].text =
-				dataset->dimensions[d].values[dataset->rows[i].at[d]].name;
-	}
-	return tabulate(arena, DECISION_COLUMNS(columns, predictions[0]), "what_if", dataset->title,
-			(struct answer_lines){predictions, count, lead, cells, width});
+	return tabulate(
+		table, DECISION_COLUMNS(columns, predictions[0]),
+		(struct answer_lines){predictions, dataset->row_count, lead_combination, dataset});
+}
+
+static void lead_plan(struct result_table *table, const void *ctx, size_t line)
+{
+	const struct found_plan *plan = &((const struct plan_search *)ctx)->plans[line];
+	result_text(table, plan->name);
+	result_number(table, plan->memory_B);
+	result_number(table, plan->least_s > 0 ? plan->least_s : NAN);
 }
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
@@ -310,23 +306,11 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 		ANSWER_STEP,  ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
 		COST_ANSWERS, ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	static const struct prediction none = {.ok = false};
-	static const struct result_column lead[] = {
-		{"plan", QUANTITY_COUNT, true, false, NULL},
-		{"memory_B", QUANTITY_BYTES, false, false, "memory"},
-		{"least_step_s", QUANTITY_TIME, false, false, "least step"}};
-	enum { LEAD = sizeof lead / sizeof lead[0] };
 	size_t count = search->best_count;
-	struct result_cell *cells = ARENA_ARRAY(arena, LEAD * count, struct result_cell);
 	const struct prediction **predictions =
 		ARENA_ARRAY(arena, count, const struct prediction *);
-	for (size_t i = 0; i < count; i++) {
-		const struct found_plan *plan = &search->plans[i];
-		predictions[i] = plan->prediction;
-		cells[i * LEAD] = (struct result_cell){plan->name, ESTIMATE_NONE};
-		cells[i * LEAD + 1] = (struct result_cell){NULL, estimate_exact(plan->memory_B)};
-		cells[i * LEAD + 2] = (struct result_cell){
-			NULL, plan->least_s > 0 ? estimate_exact(plan->least_s) : ESTIMATE_NONE};
-	}
+	for (size_t i = 0; i < count; i++)
+		predictions[i] = search->plans[i].prediction;
 	const char *title = arena_printf(
 		arena, "Best plans of %s: %zu are possible, %zu fit, the search needs %zu",
 		search->name, search->possible_count, search->fitting_count, search->needed_count);
@@ -338,8 +322,10 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 	if (search->refused)
 		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
 				     search->refused_count, search->refused);
-	return tabulate(arena, DECISION_COLUMNS(columns, count ? predictions[0] : &none), "plan",
-			title, (struct answer_lines){predictions, count, lead, cells, LEAD});
+	struct result_table *table = result_table_new(arena, "plan", title);
+	result_columns(table, "plan:text|memory_B:bytes:memory|least_step_s:time:least step");
+	return tabulate(table, DECISION_COLUMNS(columns, count ? predictions[0] : &none),
+			(struct answer_lines){predictions, count, lead_plan, search});
 }
 
 /* ---- plans of several systems ---- */
@@ -347,6 +333,7 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 struct system_row {
 	const char *system;
 	const struct found_plan *plan;
+	double fastest, cheapest; /* chances; NaN: they are not known */
 };
 
 static int by_speed(const void *a, const void *b)
@@ -357,7 +344,7 @@ static int by_speed(const void *a, const void *b)
 	return (own < other) - (own > other);
 }
 
-/* Says which row is the best. chances are its own ones; NaN: they are not known. */
+/* Says which row is the best. chance is NaN if it is not known. */
 static const char *best_words(struct arena *arena, const char *what, const struct system_row *row,
 			      double chance)
 {
@@ -368,25 +355,36 @@ static const char *best_words(struct arena *arena, const char *what, const struc
 					    100 * chance);
 }
 
-static const char *systems_title(struct arena *arena, const struct system_row *rows, size_t count,
-				 const double *fastest, const double *cheapest)
+static const char *systems_title(struct arena *arena, const struct system_row *rows, size_t count)
 {
-	size_t least = count;
+	const struct system_row *least = NULL;
 	if (!rows[0].plan->prediction->ok)
 		return "Best plans of several systems: none of them works";
 	const char *title = arena_printf(arena, "Best plans of several systems\n%s",
-					 best_words(arena, "fastest", &rows[0], fastest[0]));
+					 best_words(arena, "fastest", &rows[0], rows[0].fastest));
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = rows[i].plan->prediction;
 		if (p->ok && isfinite(p->cost_sample.value) &&
-		    (least == count ||
-		     p->cost_sample.value < rows[least].plan->prediction->cost_sample.value))
-			least = i;
+		    (!least || p->cost_sample.value < least->plan->prediction->cost_sample.value))
+			least = &rows[i];
 	}
-	return least == count ? title
-			      : arena_printf(arena, "%s\n%s", title,
-					     best_words(arena, "cheapest for a sample",
-							&rows[least], cheapest[least]));
+	return least ? arena_printf(
+			       arena, "%s\n%s", title,
+			       best_words(arena, "cheapest for a sample", least, least->cheapest))
+		     : title;
+}
+
+/* Only known chances have a column. */
+static void lead_system(struct result_table *table, const void *ctx, size_t line)
+{
+	const struct system_row *rows = ctx, *row = &rows[line];
+	result_text(table, row->system);
+	result_text(table, row->plan->name);
+	result_number(table, row->plan->memory_B);
+	if (!isnan(rows[0].fastest))
+		result_number(table, round(1000 * row->fastest) / 1000);
+	if (!isnan(rows[0].fastest) && !isnan(rows[0].cheapest))
+		result_number(table, round(1000 * row->cheapest) / 1000);
 }
 
 const struct result_table *systems_table(struct arena *arena, const char *const *names,
@@ -398,13 +396,6 @@ const struct result_table *systems_table(struct arena *arena, const char *const 
 		ANSWER_STEP,       ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_RUN_GOODPUT,
 		ANSWER_GPU_HOURS,  COST_ANSWERS,      ANSWER_EXPOSED,    ANSWER_BUBBLE,
 		ANSWER_BOTTLENECK, ANSWER_VERDICT};
-	static const struct result_column lead[] = {
-		{"topology", QUANTITY_COUNT, true, false, NULL},
-		{"plan", QUANTITY_COUNT, true, false, NULL},
-		{"memory_B", QUANTITY_BYTES, false, false, "memory"},
-		{"fastest", QUANTITY_RATIO, false, false, "chance to be fastest"},
-		{"cheapest", QUANTITY_RATIO, false, false, "chance to be cheapest"}};
-	enum { LEAD = sizeof lead / sizeof lead[0] };
 	size_t row_count = 0;
 	for (size_t i = 0; i < count; i++)
 		row_count += searches[i]->best_count;
@@ -414,26 +405,24 @@ const struct result_table *systems_table(struct arena *arena, const char *const 
 	double *cheapest = ARENA_ARRAY(arena, row_count, double);
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < searches[i]->best_count; k++)
-			*row++ = (struct system_row){names[i], &searches[i]->plans[k]};
+			*row++ = (struct system_row){names[i], &searches[i]->plans[k], NAN, NAN};
 	qsort(rows, row_count, sizeof *rows, by_speed);
 	for (size_t i = 0; i < row_count; i++)
 		own[i] = rows[i].plan->prediction;
 	draws_chances(own, row_count, false, fastest);
 	draws_chances(own, row_count, true, cheapest);
-	size_t used = isnan(fastest[0]) ? LEAD - 2 : isnan(cheapest[0]) ? LEAD - 1 : LEAD;
-	struct result_cell *cells = ARENA_ARRAY(arena, row_count * LEAD, struct result_cell),
-			   *c = cells;
-	for (size_t i = 0; i < row_count; i++, c += used) {
-		const struct result_cell all[LEAD] = {
-			{rows[i].system, ESTIMATE_NONE},
-			{rows[i].plan->name, ESTIMATE_NONE},
-			{NULL, estimate_exact(rows[i].plan->memory_B)},
-			{NULL, estimate_exact(round(1000 * fastest[i]) / 1000)},
-			{NULL, estimate_exact(round(1000 * cheapest[i]) / 1000)}};
-		memcpy(c, all, used * sizeof *c);
+	for (size_t i = 0; i < row_count; i++) {
+		rows[i].fastest = fastest[i];
+		rows[i].cheapest = cheapest[i];
 	}
+	struct result_table *table =
+		result_table_new(arena, "systems", systems_title(arena, rows, row_count));
+	result_columns(table, "topology:text|plan:text|memory_B:bytes:memory%s%s",
+		       isnan(fastest[0]) ? "" : "|fastest:ratio:chance to be fastest",
+		       isnan(fastest[0]) || isnan(cheapest[0])
+			       ? ""
+			       : "|cheapest:ratio:chance to be cheapest");
 	*predictions = own;
-	return tabulate(arena, COLUMNS(columns), "systems",
-			systems_title(arena, rows, row_count, fastest, cheapest),
-			(struct answer_lines){own, row_count, lead, cells, used});
+	return tabulate(table, COLUMNS(columns),
+			(struct answer_lines){own, row_count, lead_system, rows});
 }

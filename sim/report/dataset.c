@@ -49,35 +49,24 @@ static const char *errors_words(const struct dataset_part *part)
 			    fit->count ? error_words(part, fit, "fit") : "");
 }
 
-static size_t held_count(const struct dataset_outcome *outcome)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < outcome->dataset->claim_count; i++)
-		count += outcome->claims[i].holds;
-	return count;
-}
-
-static const char *broken_claims(const struct dataset_part *part)
-{
-	const char *text = "";
-	for (size_t i = 0; i < part->dataset->claim_count; i++)
-		if (!part->outcome->claims[i].holds)
-			text = arena_printf(part->arena, "%s%s%s", text, *text ? "; " : "",
-					    part->dataset->claims[i].text);
-	return text;
-}
-
 static const char *claims_words(const struct dataset_part *part)
 {
-	size_t count = part->dataset->claim_count, held = held_count(part->outcome);
+	const struct dataset_outcome *outcome = part->outcome;
+	size_t count = part->dataset->claim_count, held = 0;
+	const char *broken = "";
+	for (size_t i = 0; i < count; i++) {
+		held += outcome->claims[i].holds;
+		if (!outcome->claims[i].holds)
+			broken = arena_printf(part->arena, "%s%s%s", broken, *broken ? "; " : "",
+					      part->dataset->claims[i].text);
+	}
 	if (held == count && count == 1)
 		return arena_printf(part->arena, "The bound holds: %s.",
 				    part->dataset->claims[0].text);
 	if (held == count)
 		return arena_printf(part->arena, "All %zu claims of the source hold.", count);
 	return arena_printf(part->arena, "%zu of %zu %s hold%s; broken: %s.", held, count,
-			    one_or(count, "claim", "claims"), held == 1 ? "s" : "",
-			    broken_claims(part));
+			    one_or(count, "claim", "claims"), held == 1 ? "s" : "", broken);
 }
 
 /* Returns in low and high the smallest and largest prediction of the judged rows with this value of

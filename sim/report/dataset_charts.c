@@ -5,17 +5,11 @@
 
 enum { LINES_A_CHART = 5 };
 
-/* The unit of a measure in charts, "images/s" or "us", and the factor from SI to it. */
-struct shown_unit {
-	const char *name;
-	double scale;
-};
-
-static struct shown_unit measure_shown(enum measure measure)
+/* Returns the unit of a measure in charts, "images/s" or "us". */
+static struct chart_unit measure_shown(enum measure measure)
 {
-	if (measure == MEASURE_TIME)
-		return (struct shown_unit){"us", 1e6};
-	return (struct shown_unit){measures[measure].words, 1};
+	return measure == MEASURE_TIME ? (struct chart_unit){1e6, "us"}
+				       : (struct chart_unit){1, measures[measure].words};
 }
 
 const char *dataset_configuration(struct arena *arena,
@@ -40,19 +34,19 @@ struct drawing *dataset_parity(struct arena *arena, const char *title, const cha
 		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
 			const struct row_outcome *row = &outcomes[i]->rows[k];
 			const char *name = outcomes[i]->dataset->name;
-			struct shown_unit unit = measure_shown(row->row->measure);
+			struct chart_unit unit = measure_shown(row->row->measure);
 			if ((all || row->row->measure == measure) && isfinite(row->error) &&
 			    row->row->role != ROLE_REPORT)
 				*VEC_PUSH(arena, &points) = (struct parity_point){
 					count > 1 ? arena_printf(arena, "%s: %s", name,
 								 row->row->label)
 						  : row->row->label,
-					row->row->measured * unit.scale,
-					estimate_scaled(row->predicted, unit.scale),
+					row->row->measured * unit.factor,
+					estimate_scaled(row->predicted, unit.factor),
 					row->row->role == ROLE_TEST};
 		}
-	const struct shown_unit unit =
-		all ? (struct shown_unit){"each row in its own unit", 1} : measure_shown(measure);
+	const struct chart_unit unit =
+		all ? (struct chart_unit){1, "each row in its own unit"} : measure_shown(measure);
 	const struct chart_text text = {
 		title ? title
 		      : arena_printf(arena, "Predicted against measured %s%s",

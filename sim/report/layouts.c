@@ -30,83 +30,54 @@ static const char *title_of(struct arena *arena, const struct serve_search *sear
 	return best->command ? arena_printf(arena, "%s\n%s", title, best->command) : title;
 }
 
-static struct result_cell number_cell(double value)
-{
-	return (struct result_cell){NULL, isfinite(value) ? estimate_exact(value) : ESTIMATE_NONE};
-}
-
-static void fill(const struct serve_search *search, size_t row, struct result_cell *cells,
-		 bool priced)
+static void add_row(struct result_table *table, const struct serve_search *search, size_t row,
+		    bool priced)
 {
 	const struct serve_layout *layout = &search->layouts[row];
 	const struct prediction *p = layout->prediction;
-	size_t k = 0, q = shown_quantile(search);
+	size_t q = shown_quantile(search);
 	double none = p ? 1 : NAN;
+	result_row(table);
 	for (size_t key = 0; key < LAYOUT_KEYS; key++)
 		if (!isnan(search->layouts[0].sizes[key]))
-			cells[k++] = number_cell(layout->sizes[key]);
-	cells[k++] = (struct result_cell){
-		NULL, row == 0 && p ? search->load : estimate_exact(none * layout->load)};
-	cells[k++] = number_cell(none * layout->load_per_gpu);
-	cells[k++] = number_cell(p ? p->token_throughput.value / layout->gpus_count : NAN);
-	cells[k++] = number_cell(p ? p->user_token_throughput.value : NAN);
-	cells[k++] = number_cell(p ? p->first_token_s[q].value : NAN);
-	cells[k++] = number_cell(p ? p->token_quantile_s[q].value : NAN);
+			result_number(table, layout->sizes[key]);
+	result_estimate(table, row == 0 && p ? search->load : estimate_exact(none * layout->load));
+	result_number(table, none * layout->load_per_gpu);
+	result_number(table, p ? p->token_throughput.value / layout->gpus_count : NAN);
+	result_number(table, p ? p->user_token_throughput.value : NAN);
+	result_number(table, p ? p->first_token_s[q].value : NAN);
+	result_number(table, p ? p->token_quantile_s[q].value : NAN);
 	if (priced)
-		cells[k++] = number_cell(p ? 1e6 * p->cost_token.value : NAN);
-	cells[k++] = (struct result_cell){layout->name, ESTIMATE_NONE};
-	cells[k++] = (struct result_cell){p ? layout->command : NULL, ESTIMATE_NONE};
-	cells[k++] = (struct result_cell){p ? "ok" : layout->reason, ESTIMATE_NONE};
+		result_number(table, p ? 1e6 * p->cost_token.value : NAN);
+	result_text(table, layout->name);
+	result_text(table, p ? layout->command : NULL);
+	result_text(table, p ? "ok" : layout->reason);
 }
 
 const struct result_table *serve_search_table(struct arena *arena,
 					      const struct serve_search *search)
 {
-	static const struct result_column sizes[LAYOUT_KEYS] = {
-		{"tensor", QUANTITY_COUNT, false, false, NULL},
-		{"pipeline", QUANTITY_COUNT, false, false, NULL},
-		{"data", QUANTITY_COUNT, false, false, NULL},
-		{"expert", QUANTITY_COUNT, false, false, NULL},
-		{"replicas", QUANTITY_COUNT, false, false, NULL},
-		{"prefill_replicas", QUANTITY_COUNT, false, false, "prefill"},
-		{"batch", QUANTITY_COUNT, false, false, NULL},
-		{"batch_tokens", QUANTITY_COUNT, false, false, "batch tokens"},
-	};
-	enum { MORE = 10 };
-	struct result_column columns[LAYOUT_KEYS + MORE];
-	size_t k = 0, q = shown_quantile(search);
-	int percent = (int)round(100 * quantiles[q]);
+	static const char *const sizes[LAYOUT_KEYS] = {"tensor",   "pipeline",
+						       "data",     "expert",
+						       "replicas", "prefill_replicas::prefill",
+						       "batch",    "batch_tokens::batch tokens"};
+	int percent = (int)round(100 * quantiles[shown_quantile(search)]);
 	const struct prediction *best = search->layouts[0].prediction;
 	bool priced = best && isfinite(best->cost_token.value);
+	struct result_table *table = result_table_new(arena, "layouts", title_of(arena, search));
 	for (size_t key = 0; key < LAYOUT_KEYS; key++)
 		if (!isnan(search->layouts[0].sizes[key]))
-			columns[k++] = sizes[key];
-	columns[k++] =
-		(struct result_column){search->closed ? "clients" : "load_per_s", QUANTITY_COUNT,
-				       false, true, search->closed ? "clients" : "requests/s"};
-	columns[k++] = (struct result_column){"requests_per_s_gpu", QUANTITY_COUNT, false, false,
-					      "requests/s/GPU"};
-	columns[k++] = (struct result_column){"tokens_per_s_gpu", QUANTITY_COUNT, false, false,
-					      "tokens/s/GPU"};
-	columns[k++] = (struct result_column){"tokens_per_s_user", QUANTITY_COUNT, false, false,
-					      "tokens/s/user"};
-	columns[k++] = (struct result_column){arena_printf(arena, "first_token_p%d_s", percent),
-					      QUANTITY_TIME, false, false,
-					      arena_printf(arena, "first token p%d", percent)};
-	columns[k++] =
-		(struct result_column){arena_printf(arena, "token_p%d_s", percent), QUANTITY_TIME,
-				       false, false, arena_printf(arena, "per token p%d", percent)};
-	if (priced)
-		columns[k++] = (struct result_column){"cost_per_million_tokens", QUANTITY_COUNT,
-						      false, false, "cost of 10^6 tokens"};
-	columns[k++] = (struct result_column){"settings", QUANTITY_COUNT, true, false, ""};
-	columns[k++] = (struct result_column){"command", QUANTITY_COUNT, true, false, ""};
-	columns[k++] = (struct result_column){"verdict", QUANTITY_COUNT, true, false, NULL};
-	struct result_table *table =
-		result_table_new(arena, "layouts", title_of(arena, search), columns, k);
+			result_columns(table, "%s", sizes[key]);
+	result_columns(table,
+		       "%s|requests_per_s_gpu::requests/s/GPU|tokens_per_s_gpu::tokens/s/GPU|"
+		       "tokens_per_s_user::tokens/s/user|first_token_p%d_s:time:first token p%d|"
+		       "token_p%d_s:time:per token p%d%s|settings:text:|command:text:|verdict:text",
+		       search->closed ? "clients:~:clients" : "load_per_s:~:requests/s", percent,
+		       percent, percent, percent,
+		       priced ? "|cost_per_million_tokens::cost of 10^6 tokens" : "");
 	table->setup = search->setup;
 	for (size_t i = 0; i < search->layout_count; i++)
-		fill(search, i, result_table_row(arena, table), priced);
+		add_row(table, search, i, priced);
 	return table;
 }
 

@@ -30,6 +30,3 @@ void report_topology(struct report *report, const struct scenario *scenario,
 		     const struct prediction *prediction, const char *label);
 /* Runs the scenario again and adds the timeline of one steady step of its first client or job. */
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label);
-
-/* Adds the forwarded programs of a recording: their errors, a figure and a table. */
-struct streams report_streams(struct report *report, const struct calibration *calibration);

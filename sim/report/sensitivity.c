@@ -119,12 +119,16 @@ static const char *effort_text(struct arena *arena, const struct sensitivity *fo
 			    is_elastic(found) ? "numbers" : "uncertain parameters", found->runs);
 }
 
+static const char *change_words(struct arena *arena, const struct sensitivity *found)
+{
+	return arena_printf(arena, "each number changed by -%g %% and +%g %%",
+			    100 * found->vary_ratio, 100 * found->vary_ratio);
+}
+
 static const char *words(struct arena *arena, const struct sensitivity *found)
 {
-	const char *how = is_elastic(found)
-				  ? arena_printf(arena, "each number changed by -%g %% and +%g %%",
-						 100 * found->vary_ratio, 100 * found->vary_ratio)
-				  : "each uncertain parameter at its 5 % and 95 % points";
+	const char *how = is_elastic(found) ? change_words(arena, found)
+					    : "each uncertain parameter at its 5 % and 95 % points";
 	if (!found->moving_count)
 		return arena_printf(arena, "The %s of %s is %s; no parameter changes it (%s).\n%s",
 				    found->reported->spoken, found->scenario->name,
@@ -139,68 +143,60 @@ static const char *words(struct arena *arena, const struct sensitivity *found)
 
 /* ---- table ---- */
 
-enum { PARAMETER, MEANING, VALUE, LOW, HIGH, AT_LOW, AT_HIGH, EFFECT, MEASURE, COLUMNS_MAX };
-
-static void fill_row(struct arena *arena, const struct sensitivity *found,
-		     const struct swing *swing, struct result_cell *cells)
+static void add_row(struct result_table *table, const struct sensitivity *found,
+		    const struct swing *swing)
 {
+	struct arena *arena = table->arena;
 	const char *how = measure_of(swing->knob->name);
-	cells[PARAMETER].text = swing->knob->name;
-	cells[MEANING].text = swing_words(arena, swing);
-	cells[VALUE].text = swing_value(arena, swing, first_of(swing)->value);
-	cells[LOW].text = swing_value(arena, swing, swing->low_x);
-	cells[HIGH].text = swing_value(arena, swing, swing->high_x);
-	cells[AT_LOW].number = estimate_exact(swing->low.number.value);
-	cells[AT_HIGH].number = estimate_exact(swing->high.number.value);
-	cells[EFFECT].number = estimate_exact(is_elastic(found) ? swing->elasticity : swing->share);
+	result_row(table);
+	result_text(table, swing->knob->name);
+	result_text(table, swing_words(arena, swing));
+	result_text(table, swing_value(arena, swing, first_of(swing)->value));
+	result_text(table, swing_value(arena, swing, swing->low_x));
+	result_text(table, swing_value(arena, swing, swing->high_x));
+	result_number(table, swing->low.number.value);
+	result_number(table, swing->high.number.value);
+	result_number(table, is_elastic(found) ? swing->elasticity : swing->share);
 	if (!is_elastic(found))
-		cells[MEASURE].text = how ? how : "-";
+		result_text(table, how ? how : "-");
 }
 
 const struct result_table *sensitivity_table(struct arena *arena, const struct sensitivity *found)
 {
 	const struct reported *r = found->reported;
 	size_t rows = found->moving_count ? found->moving_count : found->swing_count;
-	size_t count = is_elastic(found) ? EFFECT + 1 : COLUMNS_MAX;
 	bool elastic = is_elastic(found);
-	const char *low = elastic ? "less" : "5 % point", *high = elastic ? "more" : "95 % point";
-	const struct result_column columns[COLUMNS_MAX] = {
-		[PARAMETER] = {.name = "parameter", .text = true, .heading = "key"},
-		[MEANING] = {.text = true, .heading = "parameter"},
-		[VALUE] = {.name = "value", .text = true},
-		[LOW] = {.name = "low", .text = true, .heading = low},
-		[HIGH] = {.name = "high", .text = true, .heading = high},
-		[AT_LOW] = {.name = arena_printf(arena, "at_low_%s", r->name),
-			    .quantity = r->quantity,
-			    .heading = arena_printf(arena, "%s at %s", r->heading, low)},
-		[AT_HIGH] = {.name = arena_printf(arena, "at_high_%s", r->name),
-			     .quantity = r->quantity,
-			     .heading = arena_printf(arena, "%s at %s", r->heading, high)},
-		[EFFECT] = {.name = elastic ? "elasticity" : "share",
-			    .quantity = elastic ? QUANTITY_COUNT : QUANTITY_RATIO,
-			    .heading = elastic ? "elasticity" : "share of variance"},
-		[MEASURE] = {.name = "measured_by",
-			     .text = true,
-			     .heading = "measurement that would narrow it"}};
-	struct result_table *table =
-		result_table_new(arena, "sensitivity", words(arena, found), columns, count);
+	const char *ends[] = {elastic ? "less" : "5 % point", elastic ? "more" : "95 % point"};
+	struct result_table *table = result_table_new(arena, "sensitivity", words(arena, found));
+	result_columns(table,
+		       "parameter:text:key|:text:parameter|value:text|low:text:%s|high:text:%s",
+		       ends[0], ends[1]);
+	for (int high = 0; high < 2; high++)
+		result_column(table, (struct result_column){
+					     .name = arena_printf(arena, "at_%s_%s",
+								  high ? "high" : "low", r->name),
+					     .quantity = r->quantity,
+					     .heading = arena_printf(arena, "%s at %s", r->heading,
+								     ends[high])});
+	result_columns(table, elastic ? "elasticity"
+				      : "share:ratio:share of variance|"
+					"measured_by:text:measurement that would narrow it");
 	const struct setup setup = scenario_setup(arena, found->scenario), *setups[] = {&setup};
 	table->setup = setups_text(arena, setups, 1);
 	for (size_t i = 0; i < rows; i++)
-		fill_row(arena, found, &found->swings[i], result_table_row(arena, table));
+		add_row(table, found, &found->swings[i]);
 	return table;
 }
 
 /* ---- chart ---- */
 
-static struct drawing *draw_swings(struct arena *arena, struct chart_text text,
-				   const struct sensitivity *found)
+struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
+				  const struct sensitivity *found)
 {
-	size_t count = found->moving_count;
-	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
 	const struct reported *reported = found->reported;
 	const struct chart_unit unit = chart_unit(reported->quantity, found->now.number.value);
-	for (size_t i = 0; i < count; i++) {
+	struct tornado_bar *bars = ARENA_ARRAY(arena, found->moving_count + 1, struct tornado_bar);
+	for (size_t i = 0; i < found->moving_count; i++) {
 		const struct swing *swing = &found->swings[i];
 		bars[i] = (struct tornado_bar){swing_words(arena, swing),
 					       swing_value(arena, swing, swing->low_x),
@@ -210,22 +206,14 @@ static struct drawing *draw_swings(struct arena *arena, struct chart_text text,
 	}
 	const struct tornado_view view = {
 		chart_label(arena, reported->spoken, reported->unit ? reported->unit : unit.name),
-		found->now.number.value * unit.factor, bars, count};
-	return chart_tornado(arena, text, &view);
-}
-
-struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
-				  const struct sensitivity *found)
-{
-	const char *how =
-		is_elastic(found)
-			? arena_printf(arena, "each number changed by -%g %% and +%g %%",
-				       100 * found->vary_ratio, 100 * found->vary_ratio)
-			: "each parameter at its 5 % and 95 % points, the others at their values";
+		found->now.number.value * unit.factor, bars, found->moving_count};
+	const char *how = is_elastic(found) ? change_words(arena, found)
+					    : "each parameter at its 5 % and 95 % points, the "
+					      "others at their values";
 	const struct chart_text text = {
 		title ? title
 		      : arena_printf(arena, "Influence of parameters on the %s of %s",
-				     found->reported->spoken, found->scenario->name),
+				     reported->spoken, found->scenario->name),
 		arena_printf(arena, "%s; %s", caption, how)};
-	return draw_swings(arena, text, found);
+	return chart_tornado(arena, text, &view);
 }

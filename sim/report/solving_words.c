@@ -254,49 +254,44 @@ static double or_none(double value)
 	return isfinite(value) ? value : NAN;
 }
 
-enum { TARGET, HOLDS, KEY, CERTAIN, ANSWER, FROM, TO, COLUMNS };
-
-static void fill_row(const struct solving *s, struct result_cell *cells,
-		     const struct solve_bound *bound)
+static void add_row(struct result_table *table, const struct solving *s,
+		    const struct solve_bound *bound)
 {
 	const struct solution *solution = s->solution;
 	const struct solve_point *extreme =
 		&solution->points[solution->met ? solution->worst : solution->best];
-	cells[TARGET].text = s->target.text;
-	cells[HOLDS].text = bound           ? (bound->upper ? "up to" : "from")
-			    : solution->met ? (solution->hole_count ? "in parts" : "everywhere")
-					    : "nowhere";
-	cells[KEY].number = estimate_exact(extreme->x);
-	if (bound) {
-		const struct estimate x = interval_of(s, bound);
-		cells[KEY].number = (struct estimate){x.value, or_none(x.low), or_none(x.high)};
-	}
-	cells[CERTAIN].number = estimate_exact(bound ? bound->certain : NAN);
-	cells[ANSWER].number = bound ? bound->y : extreme->answer.y;
-	cells[FROM].number = estimate_exact(first_point(s)->x);
-	cells[TO].number = estimate_exact(last_point(s)->x);
+	struct estimate x = bound ? interval_of(s, bound) : estimate_exact(extreme->x);
+	result_row(table);
+	result_text(table, s->target.text);
+	result_text(table, bound           ? (bound->upper ? "up to" : "from")
+			   : solution->met ? (solution->hole_count ? "in parts" : "everywhere")
+					   : "nowhere");
+	result_estimate(table, (struct estimate){x.value, or_none(x.low), or_none(x.high)});
+	result_number(table, bound ? bound->certain : NAN);
+	result_estimate(table, bound ? bound->y : extreme->answer.y);
+	result_number(table, first_point(s)->x);
+	result_number(table, last_point(s)->x);
 }
 
 const struct result_table *solving_table(struct arena *arena, const struct solving *s)
 {
 	enum quantity quantity = s->param->row->quantity;
 	const struct reported *reported = s->target.reported;
-	size_t rows = s->solution->bound_count ? s->solution->bound_count : 1;
-	const struct result_column columns[COLUMNS] = {
-		[TARGET] = {.name = "target", .text = true},
-		[HOLDS] = {.name = "holds", .text = true},
-		[KEY] = {s->key, quantity, false, true, words_of(arena, s)},
-		[CERTAIN] = {"certain", quantity, false, false, "with 95 % certainty"},
-		[ANSWER] = {reported->name, reported->quantity, false, !reported->part,
-			    reported->heading},
-		[FROM] = {"searched_from", quantity, false, false, "searched from"},
-		[TO] = {"searched_to", quantity, false, false, "searched to"}};
-	struct result_table *table =
-		result_table_new(arena, "solve", solving_words(arena, s), columns, COLUMNS);
+	struct result_table *table = result_table_new(arena, "solve", solving_words(arena, s));
+	result_columns(table, "target:text|holds:text");
+	const struct result_column own[] = {
+		{s->key, quantity, false, true, words_of(arena, s)},
+		{"certain", quantity, false, false, "with 95 % certainty"},
+		{reported->name, reported->quantity, false, !reported->part, reported->heading},
+		{"searched_from", quantity, false, false, "searched from"},
+		{"searched_to", quantity, false, false, "searched to"}};
+	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+		result_column(table, own[i]);
 	table->setup = s->setup;
-	for (size_t i = 0; i < rows; i++)
-		fill_row(s, result_table_row(arena, table),
-			 s->solution->bound_count ? &s->solution->bounds[i] : NULL);
+	for (size_t i = 0; i < s->solution->bound_count; i++)
+		add_row(table, s, &s->solution->bounds[i]);
+	if (!s->solution->bound_count)
+		add_row(table, s, NULL);
 	return table;
 }
 

@@ -115,6 +115,19 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 	return chart_lines(arena, titled(arena, text, title, &labels), lines, line_count);
 }
 
+/* Returns the answer along the first axis at combination c of the other axes, times the factor. */
+static struct estimate *values_of(struct arena *arena, const struct sweep *sweep, size_t c,
+				  const struct reported *row, double factor)
+{
+	size_t count = sweep->axes[0].count;
+	struct estimate *y = ARENA_ARRAY(arena, count, struct estimate);
+	const struct prediction **line = line_of(arena, sweep, c);
+	for (size_t i = 0; i < count; i++)
+		y[i] = line[i]->ok ? estimate_scaled(reported_of(row, line[i]), factor)
+				   : ESTIMATE_NONE;
+	return y;
+}
+
 /* The answer that a chart shows, in the unit of its axis. */
 struct shown {
 	const struct reported *row;
@@ -218,15 +231,15 @@ static bool latency_panel(struct arena *arena, const struct sweep *sweep,
 	const struct chart_unit unit = chart_unit(QUANTITY_TIME, most);
 	panel->axes.y_label = chart_label(arena, times[index].y_label, unit.name);
 	for (size_t c = 0; c < panel->count; c++) {
-		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
-		const struct prediction **line = line_of(arena, sweep, c / QUANTILES_SHOWN);
-		const char *label = label_at(arena, labels, c / QUANTILES_SHOWN);
-		const struct reported *row = answer_at(times[index].answers[c % QUANTILES_SHOWN]);
-		for (size_t i = 0; i < x->count; i++)
-			y[i] = estimate_scaled(reported_of(row, line[i]), unit.factor);
-		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
-				     names[c % QUANTILES_SHOWN]);
-		curves[c] = (struct curve){label, values, y, x->count, NULL, NULL};
+		size_t line = c / QUANTILES_SHOWN, q = c % QUANTILES_SHOWN;
+		const char *label = label_at(arena, labels, line);
+		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "", names[q]);
+		curves[c] = (struct curve){.label = label,
+					   .x = values,
+					   .y = values_of(arena, sweep, line,
+							  answer_at(times[index].answers[q]),
+							  unit.factor),
+					   .count = x->count};
 	}
 	return most > 0;
 }
@@ -260,14 +273,12 @@ static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 		axes.goal = shown->target->value * shown->factor;
 		axes.goal_label = shown->target->text;
 	}
-	for (size_t c = 0; c < lines; c++) {
-		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
-		const struct prediction **line = line_of(arena, sweep, c);
-		for (size_t i = 0; i < x->count; i++)
-			y[i] = shown_value(shown, line[i]);
-		curves[c] = (struct curve){
-			label_at(arena, &labels, c), values, y, x->count, NULL, NULL};
-	}
+	for (size_t c = 0; c < lines; c++)
+		curves[c] =
+			(struct curve){.label = label_at(arena, &labels, c),
+				       .x = values,
+				       .y = values_of(arena, sweep, c, shown->row, shown->factor),
+				       .count = x->count};
 	return chart_curves(arena, titled(arena, text, shown_title(arena, sweep, shown), &labels),
 			    axes, curves, lines);
 }

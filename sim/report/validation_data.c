@@ -214,41 +214,29 @@ void validation_json(FILE *out, const struct validation *v, bool pretty)
 
 void validation_csv(FILE *out, const struct validation *v)
 {
-	static const struct result_column columns[] = {
-		{.name = "dataset", .text = true},
-		{.name = "row", .text = true},
-		{.name = "role", .text = true},
-		{.name = "measured"},
-		{.name = "predicted", .interval = true},
-		{.name = "error"},
-		{.name = "verdict", .text = true},
-		{.name = "quantity", .text = true},
-		{.name = "unit", .text = true},
-		{.name = "formula_error"},
-		{.name = "with_costs_error"},
-	};
-	struct result_table *table = result_table_new(v->arena, "validation", "Validation", columns,
-						      sizeof columns / sizeof columns[0]);
+	struct result_table *table = result_table_new(v->arena, "validation", "Validation");
+	result_columns(table, "dataset:text|row:text|role:text|measured|predicted:~|error|"
+			      "verdict:text|quantity:text|unit:text|formula_error|"
+			      "with_costs_error");
 	for (size_t i = 0; i < v->count; i++)
 		for (size_t k = 0; k < v->outcomes[i]->dataset->row_count; k++) {
 			const struct row_outcome *row = &v->outcomes[i]->rows[k];
-			struct result_cell *cell = result_table_row(v->arena, table);
-			cell[0].text = v->outcomes[i]->dataset->name;
-			cell[1].text = row->row->label;
-			cell[2].text = row_role_name(row->row->role);
-			cell[3].text =
-				row->row->failure ? row->row->failure : row->row->measured_text;
-			cell[3].number = estimate_exact(row->row->measured);
-			cell[4].number = row->predicted;
-			cell[5].number = estimate_exact(row->error);
-			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
-			cell[7].text = measures[row->row->measure].name;
-			cell[8].text = measures[row->row->measure].unit;
+			const struct dataset_row *own = row->row;
 			bool pencil = v->outcomes[i]->dataset->pencil.asked;
-			cell[9].number =
-				estimate_exact(pencil ? row->pencil.error[BY_PENCIL] : NAN);
-			cell[10].number =
-				estimate_exact(pencil ? row->pencil.error[BY_PENCIL_COSTS] : NAN);
+			result_row(table);
+			result_text(table, v->outcomes[i]->dataset->name);
+			result_text(table, own->label);
+			result_text(table, row_role_name(own->role));
+			result_cell(table, (struct result_cell){own->failure ? own->failure
+									     : own->measured_text,
+								estimate_exact(own->measured)});
+			result_estimate(table, row->predicted);
+			result_number(table, row->error);
+			result_text(table, row->prediction->ok ? "ok" : row->prediction->reason);
+			result_text(table, measures[own->measure].name);
+			result_text(table, measures[own->measure].unit);
+			result_number(table, pencil ? row->pencil.error[BY_PENCIL] : NAN);
+			result_number(table, pencil ? row->pencil.error[BY_PENCIL_COSTS] : NAN);
 		}
 	result_table_write(out, FORMAT_CSV, table);
 }

@@ -77,35 +77,33 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 	bool steps = strcmp(throughput_unit(predictions, count), "steps/s") == 0;
 	size_t most = prediction_fields.count, width = 0;
 	const struct field **fields = ARENA_ARRAY(scratch, most, const struct field *);
-	struct result_column *columns =
-		ARENA_ARRAY(scratch, most + names.count, struct result_column);
+	struct result_table *table = result_table_new(scratch, NULL, NULL);
 	for (size_t i = 0; i < most; i++) {
 		const struct field *field = &prediction_fields.rows[i];
 		if (!field->csv || field_is_absent(field, kinds))
 			continue;
-		fields[width] = field;
+		fields[width++] = field;
 		bool throughput = strcmp(field->csv, "throughput_samples_per_s") == 0;
-		columns[width++] = (struct result_column){
-			.name = steps && throughput ? "throughput_steps_per_s" : field->csv,
-			.quantity = QUANTITY_COUNT,
-			.text = field->type != FIELD_NUMBER && field->type != FIELD_ESTIMATE,
-			.interval = field->type == FIELD_ESTIMATE};
+		bool text = field->type != FIELD_NUMBER && field->type != FIELD_ESTIMATE;
+		result_columns(table, "%s:%s",
+			       steps && throughput ? "throughput_steps_per_s" : field->csv,
+			       text                            ? "text"
+			       : field->type == FIELD_ESTIMATE ? "~"
+							       : "");
 	}
 	for (size_t k = 0; k < names.count; k++)
-		columns[width + k].name = part_column(scratch, names.items[k]);
-	struct result_table *table =
-		result_table_new(scratch, NULL, NULL, columns, width + names.count);
+		result_columns(table, "%s", part_column(scratch, names.items[k]));
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
 		const struct record_place record = {.at = p,
 						    .ok = p->ok,
 						    .kind = prediction_kind(p),
 						    .priced = p->currency != NULL};
-		struct result_cell *cells = result_table_row(scratch, table);
+		result_row(table);
 		for (size_t k = 0; k < width; k++)
-			cells[k] = cell_of(scratch, fields[k], &record);
+			result_cell(table, cell_of(scratch, fields[k], &record));
 		for (size_t k = 0; k < names.count; k++)
-			cells[width + k].number.value = p->ok ? part_s(p, names.items[k]) : NAN;
+			result_number(table, p->ok ? part_s(p, names.items[k]) : NAN);
 	}
 	result_table_write(out, FORMAT_CSV, table);
 	arena_free(scratch);

@@ -324,23 +324,32 @@ struct result_cell {
 	struct estimate number; /* value of a number column; NaN: not available */
 };
 struct result_table {
+	struct arena *arena;
 	const char *name, *title;
 	const struct result_column *columns;
 	size_t column_count;
 	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count, room;    /* room: number of rows for which cells has space */
+	size_t filled;             /* cells of the last row */
 	const char *setup;         /* what the predictions are about (setups_text); NULL: nothing */
 	const char *draws; /* how many draws are behind the intervals; NULL: there are none */
 	/* axes or settings with which no number of the table changes; NULL: none, or not known */
 	const char *without_effect;
 };
-/* Copies the columns. The table has no setup. */
-struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
-				      const struct result_column *columns, size_t column_count);
-/* Makes room for a number of rows that is at least row_count. */
-void result_table_reserve(struct arena *arena, struct result_table *table, size_t rows);
-/* Adds a row and returns its cells. Their pointer is valid until the next call. */
-struct result_cell *result_table_row(struct arena *arena, struct result_table *table);
+/* Returns a table without columns, rows and setup. */
+struct result_table *result_table_new(struct arena *arena, const char *name, const char *title);
+/* Adds a column; result_columns adds several: "system:text|rows|share:ratio|wait_s:time~:wait".
+ * Each has its name, then after a colon its kind, and after another colon its heading. The kind is
+ * "text", "ratio", "time", "bytes" or "rate", and otherwise a count; "~" means intervals. */
+void result_column(struct result_table *table, struct result_column column);
+void result_columns(struct result_table *table, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Begins a row after all columns were added. The others then fill its cells from left to right. */
+void result_row(struct result_table *table);
+void result_cell(struct result_table *table, struct result_cell cell);
+void result_text(struct result_table *table, const char *text);
+void result_number(struct result_table *table, double value);
+void result_estimate(struct result_table *table, struct estimate estimate);
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
 /* Returns the table for people, without its title and setup. */
 struct table *result_table_shown(struct arena *arena, const struct result_table *table);

@@ -3,32 +3,93 @@
 #include "sim/base/table.h"
 #include "sim/result/write.h"
 
-struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
-				      const struct result_column *columns, size_t column_count)
+struct result_table *result_table_new(struct arena *arena, const char *name, const char *title)
 {
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	struct result_column *own = ARENA_ARRAY(arena, column_count, struct result_column);
-	memcpy(own, columns, column_count * sizeof *own);
-	*table = (struct result_table){
-		.name = name, .title = title, .columns = own, .column_count = column_count};
+	*table = (struct result_table){.arena = arena, .name = name, .title = title};
 	return table;
 }
 
-void result_table_reserve(struct arena *arena, struct result_table *table, size_t rows)
+void result_column(struct result_table *table, struct result_column column)
 {
-	size_t width = table->column_count;
-	struct result_cell *cells = ARENA_ARRAY(arena, rows * width, struct result_cell);
-	if (table->row_count)
-		memcpy(cells, table->cells, table->row_count * width * sizeof *cells);
-	table->cells = cells;
-	table->room = rows;
+	size_t count = table->column_count++;
+	struct result_column *own = ARENA_ARRAY(table->arena, count + 1, struct result_column);
+	if (count)
+		memcpy(own, table->columns, count * sizeof *own);
+	own[count] = column;
+	table->columns = own;
 }
 
-struct result_cell *result_table_row(struct arena *arena, struct result_table *table)
+/* Returns the text up to the separator, and moves *rest behind it; NULL there: no text is left. */
+static char *cut(char **rest, char separator)
 {
-	if (table->row_count == table->room)
-		result_table_reserve(arena, table, 2 * (table->row_count + 1));
-	return &table->cells[table->row_count++ * table->column_count];
+	char *text = *rest, *end = strchr(text, separator);
+	if (end)
+		*end = '\0';
+	*rest = end ? end + 1 : NULL;
+	return text;
+}
+
+void result_columns(struct result_table *table, const char *format, ...)
+{
+	static const struct {
+		const char *name;
+		enum quantity quantity;
+	} kinds[] = {{"ratio", QUANTITY_RATIO},
+		     {"time", QUANTITY_TIME},
+		     {"bytes", QUANTITY_BYTES},
+		     {"rate", QUANTITY_RATE}};
+	va_list args;
+	va_start(args, format);
+	char *next = arena_vprintf(table->arena, format, args);
+	va_end(args);
+	while (next) {
+		char *word = cut(&next, '|');
+		const char *name = cut(&word, ':'), *kind = word ? cut(&word, ':') : "";
+		struct result_column column = {.name = *name ? name : NULL,
+					       .text = strncmp(kind, "text", 4) == 0,
+					       .interval = strchr(kind, '~'),
+					       .heading = word};
+		for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+			if (strncmp(kind, kinds[i].name, strlen(kinds[i].name)) == 0)
+				column.quantity = kinds[i].quantity;
+		result_column(table, column);
+	}
+}
+
+void result_row(struct result_table *table)
+{
+	size_t width = table->column_count, count = table->row_count++;
+	table->filled = 0;
+	if (count < table->room)
+		return;
+	table->room = 2 * (count + 1);
+	struct result_cell *cells =
+		ARENA_ARRAY(table->arena, table->room * width, struct result_cell);
+	if (count)
+		memcpy(cells, table->cells, count * width * sizeof *cells);
+	table->cells = cells;
+}
+
+void result_cell(struct result_table *table, struct result_cell cell)
+{
+	FW_ASSERT(table->filled < table->column_count);
+	table->cells[(table->row_count - 1) * table->column_count + table->filled++] = cell;
+}
+
+void result_text(struct result_table *table, const char *text)
+{
+	result_cell(table, (struct result_cell){text, ESTIMATE_NONE});
+}
+
+void result_number(struct result_table *table, double value)
+{
+	result_estimate(table, estimate_exact(value));
+}
+
+void result_estimate(struct result_table *table, struct estimate estimate)
+{
+	result_cell(table, (struct result_cell){NULL, estimate});
 }
 
 static const struct result_cell *row_of(const struct result_table *table, size_t row)

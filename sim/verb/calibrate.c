@@ -230,6 +230,5 @@ const struct verb verb_calibrate = {
 		    "  farwire calibrate --full -o my-server\n"
 		    "  farwire run --topology dgx-h100 --profile calibration/profile.cfg\n",
 	.options = "output=calibration quick full budget seed quiet",
-	.words_min = 0,
 	.run = run,
 };

@@ -339,6 +339,5 @@ const struct verb verb_check = {
 	.examples = "  farwire check case.cfg my-topology.cfg\n"
 		    "  farwire check calls.jsonl   # also prints the step time of the recording\n",
 	.options = "set quiet color",
-	.words_min = 1,
 	.run = run,
 };

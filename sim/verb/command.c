@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "plots/canvas.h"
+#include "sim/analysis/ranks.h"
 #include "sim/base/table.h"
 #include "sim/report/document.h"
 #include "sim/verb/parser.h"
@@ -169,13 +170,6 @@ int write_file(const char *path, void (*write)(FILE *out, const void *ctx), cons
 	return EXIT_FAILED;
 }
 
-struct command command_as_csv(const struct command *command)
-{
-	struct command csv = *command;
-	csv.format = FORMAT_CSV;
-	return csv;
-}
-
 struct wrapping {
 	void (*write)(FILE *out, const void *ctx);
 	const void *ctx;
@@ -229,6 +223,7 @@ size_t command_line_width(const struct command *command)
 
 struct writing {
 	const struct command *command;
+	enum output_format format;
 	const struct result_table *table;
 	const struct prediction *const *predictions;
 	size_t count;
@@ -237,17 +232,16 @@ struct writing {
 static void write_table(FILE *out, const void *ctx)
 {
 	const struct writing *w = ctx;
-	if (w->command->format == FORMAT_TABLE)
+	if (w->format == FORMAT_TABLE)
 		result_table_print(out, w->table, command_line_width(w->command));
 	else
-		result_table_write(out, w->command->format, w->table);
+		result_table_write(out, w->format, w->table);
 }
 
 int command_table(const struct command *command, const struct result_table *table)
 {
-	const struct command csv = command_as_csv(command);
-	const struct writing w = {.command = command, .table = table},
-			     data = {.command = &csv, .table = table};
+	const struct writing w = {command, command->format, .table = table},
+			     data = {command, FORMAT_CSV, .table = table};
 	bool rows = command->format == FORMAT_CSV || command->format == FORMAT_JSONL;
 	if (rows && table->without_effect && !command->quiet)
 		fprintf(stderr, "farwire: changes nothing here: %s\n",
@@ -258,8 +252,7 @@ int command_table(const struct command *command, const struct result_table *tabl
 int command_image_data(const struct command *command, const char *image,
 		       const struct result_table *table)
 {
-	const struct command csv = command_as_csv(command);
-	const struct writing w = {.command = &csv, .table = table};
+	const struct writing w = {command, FORMAT_CSV, .table = table};
 	const char *path = plot_data(command, image);
 	return path ? write_file(path, write_table, &w) : EXIT_DONE;
 }
@@ -267,20 +260,18 @@ int command_image_data(const struct command *command, const char *image,
 static void write_predictions(FILE *out, const void *ctx)
 {
 	const struct writing *w = ctx;
-	if (w->command->format == FORMAT_TABLE)
+	if (w->format == FORMAT_TABLE)
 		predictions_table(out, w->predictions, w->count, command_line_width(w->command),
 				  w->command->links);
 	else
-		predictions_write(out, w->command->format, w->predictions, w->count);
+		predictions_write(out, w->format, w->predictions, w->count);
 }
 
 int command_write_predictions(const struct command *command,
 			      const struct prediction *const *predictions, size_t count)
 {
-	const struct writing w = {.command = command, .predictions = predictions, .count = count};
-	const struct command csv = command_as_csv(command);
-	struct writing data = w;
-	data.command = &csv;
+	const struct writing w = {command, command->format, NULL, predictions, count},
+			     data = {command, FORMAT_CSV, NULL, predictions, count};
 	return command_write(command, write_predictions, &w, &data);
 }
 
@@ -395,11 +386,11 @@ static const char *configuration_of(const struct command *command)
 
 struct caption command_caption_of(const struct command *command)
 {
-	bool one = command->verb->cases && command->word_count == 1;
+	bool one = verb_has_cases(command->verb) && command->word_count == 1;
 	struct caption caption = {.settings = "", .seed = command->seed, .draws = command->draws};
 	if (one)
 		caption.subject = command_base_name(command, command->words[0]);
-	if (command->verb->cases && command_case_count(command) > 0)
+	if (verb_has_cases(command->verb) && command_case_count(command) > 0)
 		caption.configuration = configuration_of(command);
 	for (size_t i = 0; i < command->setting_count; i++)
 		if (!is_overridden(command, i))
@@ -430,4 +421,69 @@ size_t command_axes(const struct command *command, struct diag *diag, struct swe
 	for (size_t i = 0; i < count && i < AXES_MAX; i++)
 		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
 	return diag_count(diag) > before ? 0 : count;
+}
+
+/* ---- several processes ---- */
+
+/* Finds the other ranks if a launcher started this process; *ranks is NULL if it did not. Prints an
+ * error and returns false if there are other ranks but MPI cannot be used. */
+static bool find_ranks(struct arena *arena, const struct ranks **ranks)
+{
+	const char *message = "";
+	int rank, count = ranks_launched(&rank);
+	*ranks = count > 1 ? ranks_open(arena, &message) : NULL;
+	if (count == 1 || (*ranks && (*ranks)->count == count))
+		return true;
+	if (*ranks) /* a launcher that this MPI does not understand */
+		message = "the launcher belongs to another MPI than libfarwire-mpi.so (use its own "
+			  "mpirun)";
+	if (rank == 0)
+		fprintf(stderr, "farwire: %d ranks were started, but MPI cannot be used: %s\n",
+			count, message);
+	return false;
+}
+
+bool command_follows(const struct command *command)
+{
+	return command->ranks && command->ranks->rank > 0;
+}
+
+/* Runs the verb on a rank other than the first. Its messages go to the first rank, which prints
+ * them if it has none of its own. */
+static void follow(const struct command *command)
+{
+	FILE *shown = stderr;
+	char *said = NULL;
+	size_t size_B = 0;
+	FILE *memory = open_memstream(&said, &size_B);
+	if (memory)
+		stderr = memory;
+	command->verb->run(command);
+	stderr = shown;
+	if (memory)
+		fclose(memory);
+	const char *text = arena_printf(command->arena, "0\nrank %d: %s", command->ranks->rank,
+					said ? said : "");
+	sweep_leave(command->ranks, text);
+	free(said);
+}
+
+int command_run(const struct command *command)
+{
+	struct command own = *command;
+	if (command->verb->ranks && !find_ranks(command->arena, &own.ranks))
+		return EXIT_USAGE;
+	if (!own.ranks)
+		return command->verb->run(command);
+	own.jobs = command_gave(command, "jobs") ? own.jobs : 1;
+	own.quiet |= own.ranks->rank > 0;
+	int code = EXIT_DONE;
+	if (own.ranks->rank > 0) {
+		follow(&own);
+	} else {
+		code = own.verb->run(&own);
+		sweep_leave(own.ranks, NULL);
+	}
+	own.ranks->finish();
+	return code;
 }

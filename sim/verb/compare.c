@@ -56,10 +56,7 @@ const struct verb verb_compare = {
 		    "  farwire compare a100.cfg h100.cfg --prices list-2026 --target "
 		    "'training_time<=168 h'\n"
 		    "  farwire compare --topology dgx-a100,dgx-h100 --model resnet50 --batch 64\n",
-	.options = "set plan serve target wide format output plot no-data title seed draws jobs "
-		   "color quiet",
-	.words_min = 2,
+	.options = CASE_OPTIONS ANSWER_OPTIONS "target",
 	.systems = true,
-	.cases = true,
 	.run = run,
 };

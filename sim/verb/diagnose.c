@@ -386,34 +386,28 @@ static const struct result_table *table_of(const struct command *command, const 
 	struct arena *arena = command->arena;
 	size_t point = largest_of(d, d->count - 1);
 	bool rates = has_rates(d, point);
-	const struct result_column columns[] = {
-		{.name = "suspect", .text = true},
-		{.name = "probability", .quantity = QUANTITY_RATIO},
-		{.name = "verdict_of_fault", .text = true, .heading = "verdict"},
-		{.name = rates ? "predicted_Bps" : "predicted_s",
-		 .quantity = rates ? QUANTITY_RATE : QUANTITY_TIME,
-		 .heading = arena_printf(arena, "predicted for %s", d->labels[point])},
-		{.name = "check",
-		 .text = true,
-		 .heading = "what to check next, or why it is ruled out"},
-		{.name = "alike", .text = true, .heading = "has the same curve"},
-		{.name = "setting", .text = true, .heading = "simulated with --set"}};
-	const double digits = 1000;
-	struct result_table *table = result_table_new(arena, "diagnosis", title_of(command, d),
-						      columns, sizeof columns / sizeof columns[0]);
+	struct result_table *table = result_table_new(arena, "diagnosis", title_of(command, d));
+	result_columns(table, "suspect:text|probability:ratio|verdict_of_fault:text:verdict");
+	result_column(table,
+		      (struct result_column){.name = rates ? "predicted_Bps" : "predicted_s",
+					     .quantity = rates ? QUANTITY_RATE : QUANTITY_TIME,
+					     .heading = arena_printf(arena, "predicted for %s",
+								     d->labels[point])});
+	result_columns(table, "check:text:what to check next, or why it is ruled out|"
+			      "alike:text:has the same curve|setting:text:simulated with --set");
 	for (size_t i = 0; i < d->suspect_count; i++) {
 		const struct suspect *s = &d->suspects[i];
 		bool out =
 			d->faster ? *s->setting : i >= SHOWN_MOST || s->probability < shown_least;
-		struct result_cell *cells = result_table_row(arena, table);
 		double time_s = s->time_s[point];
-		cells[0].text = s->what;
-		cells[1].number = estimate_exact(round(digits * s->probability) / digits);
-		cells[2].text = out ? "ruled out" : *s->setting ? "suspect" : "possible";
-		cells[3].number = estimate_exact(rates ? diagnosis_rate(d, point, time_s) : time_s);
-		cells[4].text = out ? ruled_out(arena, d, s) : *s->check ? s->check : NULL;
-		cells[5].text = s->alike;
-		cells[6].text = *s->setting ? s->setting : NULL;
+		result_row(table);
+		result_text(table, s->what);
+		result_number(table, round(1000 * s->probability) / 1000);
+		result_text(table, out ? "ruled out" : *s->setting ? "suspect" : "possible");
+		result_number(table, rates ? diagnosis_rate(d, point, time_s) : time_s);
+		result_text(table, out ? ruled_out(arena, d, s) : *s->check ? s->check : NULL);
+		result_text(table, s->alike);
+		result_text(table, *s->setting ? s->setting : NULL);
 	}
 	return table;
 }
@@ -515,9 +509,6 @@ const struct verb verb_diagnose = {
 		"  farwire diagnose 2-nodes.log 8-nodes.log --topology dgx-h100-roce\n"
 		"  farwire diagnose --step 95ms --topology dgx-h100 --model resnet50 --gpus 16\n"
 		"  farwire diagnose nvbandwidth.log --topology dgx-h100\n",
-	.options = "step set plan noise wide format output plot no-data title seed draws jobs "
-		   "color quiet",
-	.words_min = 1,
-	.cases = true,
+	.options = ANSWER_OPTIONS "step set plan noise",
 	.run = run,
 };

@@ -126,37 +126,28 @@ static void write_json_lines(FILE *out, const void *ctx)
 
 static void write_csv(FILE *out, const void *ctx)
 {
-	static const struct result_column columns[] = {{.name = "key", .text = true},
-						       {.name = "value"},
-						       {.name = "low"},
-						       {.name = "high"},
-						       {.name = "prior", .text = true},
-						       {.name = "unit", .text = true},
-						       {.name = "status", .text = true},
-						       {.name = "origin", .text = true},
-						       {.name = "note", .text = true},
-						       {.name = "help", .text = true}};
 	const struct explanation *e = ctx;
 	struct arena *arena = e->command->arena;
-	struct result_table *table =
-		result_table_new(arena, NULL, NULL, columns, sizeof columns / sizeof columns[0]);
+	struct result_table *table = result_table_new(arena, NULL, NULL);
+	result_columns(table, "key:text|value|low|high|prior:text|unit:text|status:text|"
+			      "origin:text|note:text|help:text");
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];
 		bool number = p->row->kind == PARAM_KIND_NUMBER;
 		bool flag = p->row->kind == PARAM_KIND_BOOL;
-		const struct result_cell cells[] = {
-			{.text = p->path},
-			{flag ? (p->value != 0 ? "true" : "false") : p->text,
-			 number ? estimate_exact(p->value) : ESTIMATE_NONE},
-			{.number.value = number ? p->low : NAN},
-			{.number.value = number ? p->high : NAN},
-			{.text = p->prior ? prior_name(p->prior) : NULL},
-			{.text = number ? quantity_unit(p->row->quantity) : NULL},
-			{.text = p->status},
-			{.text = origin_of(arena, p)},
-			{.text = p->note},
-			{.text = p->row->help}};
-		memcpy(result_table_row(arena, table), cells, sizeof cells);
+		result_row(table);
+		result_text(table, p->path);
+		result_cell(table, (struct result_cell){flag ? (p->value != 0 ? "true" : "false")
+							     : p->text,
+							estimate_exact(number ? p->value : NAN)});
+		result_number(table, number ? p->low : NAN);
+		result_number(table, number ? p->high : NAN);
+		result_text(table, p->prior ? prior_name(p->prior) : NULL);
+		result_text(table, number ? quantity_unit(p->row->quantity) : NULL);
+		result_text(table, p->status);
+		result_text(table, origin_of(arena, p));
+		result_text(table, p->note);
+		result_text(table, p->row->help);
 	}
 	result_table_write(out, FORMAT_CSV, table);
 }
@@ -241,7 +232,5 @@ const struct verb verb_explain = {
 	.examples = "  farwire explain case.cfg runtime.handoff\n"
 		    "  farwire explain --topology t320-same-esxi fitted\n",
 	.options = "set plan serve wide format output quiet color",
-	.words_min = 1,
-	.cases = true,
 	.run = run,
 };

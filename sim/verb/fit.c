@@ -222,6 +222,5 @@ const struct verb verb_fit = {
 		    "my-nccl.cfg\n",
 	.options = "case.topology case.exchange case.transport case.profile output plot no-data "
 		   "seed set quiet color",
-	.words_min = 0,
 	.run = run,
 };

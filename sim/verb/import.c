@@ -117,6 +117,5 @@ const struct verb verb_import = {
 		"  farwire fit x.jsonl -o x.cfg\n"
 		"  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
 	.options = "gpu link output quiet",
-	.words_min = 2,
 	.run = run,
 };

@@ -498,6 +498,5 @@ const struct verb verb_list = {
 	.examples = "  farwire list\n  farwire list topologies --plain\n"
 		    "  farwire list parameters   # all keys of configuration files\n",
 	.options = "plain quiet color",
-	.words_min = 0,
 	.run = run,
 };

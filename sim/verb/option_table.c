@@ -210,7 +210,8 @@ bool option_taken(const struct verb *verb, const struct option *option)
 	bool own = find_word(verb->options, "", option->name);
 	if (option->kind != OPTION_CASE)
 		return own && option->kind != OPTION_HEADING;
-	return verb->cases ? !own : find_word(verb->options, "case.", option->name) != NULL;
+	return verb_has_cases(verb) ? !own
+				    : find_word(verb->options, "case.", option->name) != NULL;
 }
 
 const char *option_initial(struct arena *arena, const struct verb *verb,

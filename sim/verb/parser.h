@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to the parser and to command.c: shared by options.c, words.c and help.c. */
+/* Private to the parser and to command.c: shared by options.c and words.c. */
 #pragma once
 
 #include "sim/verb/verb.h"
@@ -24,8 +24,3 @@ bool is_same_file(struct arena *arena, const char *a, const char *b);
 /* Prints an error if the output file exists and the command reads it, directly or through a
  * configuration that it reads. */
 void check_not_read(struct parser *p, const char *option, const char *path);
-
-/* Returns the option with that name that the verb accepts, or NULL. */
-const struct option *option_find(const struct verb *verb, const char *name);
-void usage_print(FILE *out);
-void verb_help_print(struct arena *arena, const struct verb *verb);

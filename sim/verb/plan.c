@@ -206,12 +206,8 @@ const struct verb verb_plan = {
 		"  farwire plan --topology dgx-h100 --gpus 16 --model llama3-8b --engine vllm "
 		"\\\n"
 		"      --serve \"prompt=1024,output=200,first_slo=500 ms,between_slo=30 ms\"\n",
-	.options = "set plan serve vary target best exhaustive wide format output plot no-data "
-		   "title seed "
-		   "draws=8 jobs color quiet",
-	.words_min = 1,
+	.options = CASE_OPTIONS "draws=8 vary target best exhaustive " ANSWER_OPTIONS,
 	.systems = true,
-	.cases = true,
 	.ranks = true,
 	.run = run,
 };

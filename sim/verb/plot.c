@@ -33,33 +33,25 @@ static const char *caption_of(const struct command *command, const predictions_v
 	return caption_text(command->arena, &caption);
 }
 
-static const struct drawing *ratio_bars(const struct command *command, const predictions_vec *all)
-{
-	struct chart_text text = {command->title ? command->title
-						 : chart_bars_title(all->items, all->count),
-				  caption_of(command, all)};
-	return chart_ratio_bars(command->arena, text,
-				chart_bars(command->arena, all->items, all->count), all->count);
-}
-
-static const struct drawing *breakdown(const struct command *command, const predictions_vec *all)
-{
-	struct chart_text text = {command->title && all->count == 1 ? command->title
-								    : "Parts of the step time",
-				  caption_of(command, all)};
-	return chart_breakdown(command->arena, text, all->items, all->count);
-}
-
 /* Draws the parts of the step time for one result, and the ratios for several results. A PDF of
  * several results has both. */
 static int draw(const struct command *command, const char *path, const predictions_vec *all)
 {
+	struct arena *arena = command->arena;
+	struct chart_text text = {command->title, caption_of(command, all)};
 	const struct drawing *pages[2];
 	size_t count = 0;
-	if (all->count > 1)
-		pages[count++] = ratio_bars(command, all);
+	if (all->count > 1) {
+		if (!text.title)
+			text.title = chart_bars_title(all->items, all->count);
+		pages[count++] = chart_ratio_bars(
+			arena, text, chart_bars(arena, all->items, all->count), all->count);
+		text.title = NULL;
+	}
+	if (!text.title)
+		text.title = "Parts of the step time";
 	if (all->count == 1 || ends_in(path, ".pdf"))
-		pages[count++] = breakdown(command, all);
+		pages[count++] = chart_breakdown(arena, text, all->items, all->count);
 	return command_draw(command, path, pages, count);
 }
 
@@ -90,6 +82,5 @@ const struct verb verb_plot = {
 		    "  farwire plot result.json --plot result.svg\n"
 		    "  farwire plot a.json b.json -o both.pdf --title 'a or b?'\n",
 	.options = "format output plot title color quiet",
-	.words_min = 1,
 	.run = run,
 };

@@ -172,7 +172,5 @@ const struct verb verb_report = {
 		    "sweep.html\n"
 		    "  farwire report flexdirect_1050ti bitfusion_networks -o report.html\n",
 	.options = "set plan serve vary output title seed draws jobs color quiet",
-	.words_min = 1,
-	.cases = true,
 	.run = run,
 };

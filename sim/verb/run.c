@@ -97,9 +97,6 @@ const struct verb verb_run = {
 		    "client --batch 16\n"
 		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "
 		    "result.json\n",
-	.options = "set plan serve links wide format output plot no-data timeline all-ranks trace "
-		   "title seed draws jobs color quiet",
-	.words_min = 1,
-	.cases = true,
+	.options = CASE_OPTIONS ANSWER_OPTIONS "links timeline all-ranks trace",
 	.run = run,
 };

@@ -51,10 +51,6 @@ const struct verb verb_scale = {
 		"exposed communication; with --target, the cheapest that satisfies it comes first",
 	.examples = "  farwire scale job.cfg --gpus 1,2,4,8 --plot scaling.svg\n"
 		    "  farwire scale --topology dgx1-v100 --model resnet50 --batch 64 --draws 0\n",
-	.options =
-		"set plan serve gpus target wide format output plot no-data title seed draws jobs "
-		"color quiet",
-	.words_min = 1,
-	.cases = true,
+	.options = CASE_OPTIONS ANSWER_OPTIONS "gpus target",
 	.run = run,
 };

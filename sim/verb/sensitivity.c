@@ -60,9 +60,6 @@ const struct verb verb_sensitivity = {
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set plan serve of for vary-all wide format output plot no-data title seed "
-		   "draws jobs color quiet",
-	.words_min = 1,
-	.cases = true,
+	.options = CASE_OPTIONS ANSWER_OPTIONS "of for vary-all",
 	.run = run,
 };

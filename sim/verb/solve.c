@@ -50,9 +50,6 @@ const struct verb verb_solve = {
 		"--plot bound.svg\n"
 		"  farwire solve dgx1-scaling --target 'efficiency>=0.95' --for case.gpus "
 		"--between 1:64\n",
-	.options = "set plan serve target for between wide format output plot no-data title seed "
-		   "draws jobs color quiet",
-	.words_min = 1,
-	.cases = true,
+	.options = CASE_OPTIONS ANSWER_OPTIONS "target for between",
 	.run = run,
 };

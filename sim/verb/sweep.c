@@ -70,10 +70,7 @@ const struct verb verb_sweep = {
 		    "  mpirun -n 64 farwire sweep case.cfg --vary ... -o grid.csv\n"
 		    "  farwire sweep nccl.cfg --vary 'case.collective_size=8 B:8 GiB:log31' --plot "
 		    "bandwidth.svg\n",
-	.options = "set plan serve vary target wide format output plot no-data title seed draws "
-		   "jobs color quiet",
-	.words_min = 1,
-	.cases = true,
+	.options = CASE_OPTIONS ANSWER_OPTIONS "vary target",
 	.ranks = true,
 	.run = run,
 };

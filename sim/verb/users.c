@@ -67,80 +67,76 @@ static const char *missed_words(struct arena *arena, const struct users *users)
 				     users->target);
 }
 
-enum { COL_HOURS, COL_USERS, COL_GPUS, COL_ASKED, COL_MEAN, COL_ANSWER, COL_TARGET, COLUMNS };
-
 static const struct result_table *users_table(struct arena *arena, const struct users *users)
 {
 	bool served = users->served;
-	const char *wait = arena_printf(arena, "wait_p%.0f", 100 * users->quantile);
-	const struct result_column columns[COLUMNS] = {
-		[COL_HOURS] = {.name = "hours", .text = true},
-		[COL_USERS] = {"users", QUANTITY_COUNT, false, false, "users"},
-		[COL_GPUS] = {"gpus", QUANTITY_COUNT, false, false, "GPUs"},
-		[COL_ASKED] = {served ? "requests_per_s" : "users_at_work", QUANTITY_COUNT, false,
-			       false, served ? "requests/s" : "users at work"},
-		[COL_MEAN] = {"mean_wait", QUANTITY_RATIO, false, false, served ? "" : "mean wait"},
-		[COL_ANSWER] = {served ? users->reported->name : wait,
-				served ? users->reported->quantity : QUANTITY_RATIO, false, served,
-				served ? users->reported->heading
-				       : arena_printf(arena, "wait p%.0f", 100 * users->quantile)},
-		[COL_TARGET] = {.name = "target", .text = true}};
 	const char *title =
 		users->given_gpus ? missed_words(arena, users) : search_words(arena, users);
 	if (users->limit_text)
 		title = arena_printf(arena, "%s A GPU has room for %zu program%s only (%s).", title,
 				     users->places, users->places > 1 ? "s" : "",
 				     users->limit_text);
-	struct result_table *table = result_table_new(arena, "users", title, columns, COLUMNS);
+	struct result_table *table = result_table_new(arena, "users", title);
+	result_columns(table, "hours:text|users::users|gpus::GPUs|%s|mean_wait:ratio:%s",
+		       served ? "requests_per_s::requests/s" : "users_at_work::users at work",
+		       served ? "" : "mean wait");
+	if (served)
+		result_column(table, (struct result_column){users->reported->name,
+							    users->reported->quantity, false, true,
+							    users->reported->heading});
+	else
+		result_columns(table, "wait_p%.0f:ratio:wait p%.0f", 100 * users->quantile,
+			       100 * users->quantile);
+	result_columns(table, "target:text");
 	for (size_t i = 0; i < users->row_count; i++) {
 		const struct users_row *row = &users->rows[i];
-		struct result_cell *cells = result_table_row(arena, table);
-		cells[COL_HOURS].text = row->to_hour < 0 ? "all" : hours_text(arena, row);
-		cells[COL_USERS].number = estimate_exact(row->users);
-		cells[COL_GPUS].number = estimate_exact(row->gpus);
-		cells[COL_ASKED].number =
-			estimate_exact(served ? row->users * users->active : row->waits.working);
-		cells[COL_MEAN].number = estimate_exact(served ? NAN : row->waits.mean);
-		cells[COL_ANSWER].number = row->answer;
-		cells[COL_TARGET].text = row->met ? "met" : row->failed ? row->failed : "missed";
+		result_row(table);
+		result_text(table, row->to_hour < 0 ? "all" : hours_text(arena, row));
+		result_number(table, row->users);
+		result_number(table, row->gpus);
+		result_number(table, served ? row->users * users->active : row->waits.working);
+		result_number(table, served ? NAN : row->waits.mean);
+		result_estimate(table, row->answer);
+		result_text(table, row->met ? "met" : row->failed ? row->failed : "missed");
 	}
 	return table;
 }
 
-/* Returns a curve over the hours of the rows first, first + step and so on. */
-static struct curve day_curve(struct arena *arena, const struct users *users, size_t first,
-			      size_t step, const char *label, bool gpus)
+/* The numbers of a row that curves show. */
+static struct estimate people_of(const struct users *users, const struct users_row *row)
+{
+	return estimate_exact(row->users);
+}
+
+static struct estimate gpus_of(const struct users *users, const struct users_row *row)
+{
+	return estimate_exact(row->gpus);
+}
+
+static struct estimate answer_of(const struct users *users, const struct users_row *row)
+{
+	return isinf(row->answer.value) ? ESTIMATE_NONE
+					: estimate_scaled(row->answer, users->served ? 1 : 100);
+}
+
+/* Returns a curve of the rows first, first + step and so on: over their hours, or over the GPUs. */
+static struct curve curve_of(struct arena *arena, const struct users *users, size_t first,
+			     size_t step, const char *label,
+			     struct estimate (*number)(const struct users *users,
+						       const struct users_row *row))
 {
 	double *x = ARENA_ARRAY(arena, 2 * users->row_count, double);
 	struct estimate *y = ARENA_ARRAY(arena, 2 * users->row_count, struct estimate);
 	size_t count = 0;
-	for (size_t i = first; i < users->row_count; i += step)
-		for (int end = 0; end < 2; end++) {
-			const struct users_row *row = &users->rows[i];
-			x[count] = row->from_hour + end * hours_of(row);
-			y[count++] = estimate_exact(gpus ? row->gpus : row->users);
+	for (size_t i = first; i < users->row_count; i += step) {
+		const struct users_row *row = &users->rows[i];
+		bool by_hour = row->to_hour >= 0;
+		for (int end = 0; end <= by_hour; end++) {
+			x[count] = by_hour ? row->from_hour + end * hours_of(row) : row->gpus;
+			y[count++] = number(users, row);
 		}
+	}
 	return (struct curve){label, x, y, count, NULL, NULL};
-}
-
-/* Replaces the numbers of a day's curve, or of all rows, by the answers. */
-static struct curve answers_of(struct arena *arena, const struct users *users, struct curve curve,
-			       size_t first, size_t step)
-{
-	size_t each = curve.x ? 2 : 1;
-	double *x = ARENA_ARRAY(arena, users->row_count + 1, double);
-	struct estimate *y = ARENA_ARRAY(arena, 2 * users->row_count, struct estimate);
-	size_t count = 0;
-	for (size_t i = first; i < users->row_count; i += step)
-		for (size_t end = 0; end < each; end++) {
-			const struct estimate answer = users->rows[i].answer;
-			if (each == 1)
-				x[count] = users->rows[i].gpus;
-			y[count++] = isinf(answer.value)
-					     ? ESTIMATE_NONE
-					     : estimate_scaled(answer, users->served ? 1 : 100);
-		}
-	return (struct curve){curve.label, curve.x ? curve.x : x, y, count, NULL, NULL};
 }
 
 /* Draws users, GPUs and the answer over the hours; with several numbers of GPUs, a curve of the
@@ -153,17 +149,15 @@ static const struct drawing *draw(const struct command *command, const struct us
 	while (each < users->row_count && users->rows[each].from_hour == users->rows[0].from_hour)
 		each++;
 	bool whole = by_hour && each == 1; /* one number of GPUs in each hour */
-	size_t curves = by_hour ? each : 1, step = curves;
+	size_t curves = by_hour ? each : 1;
 	struct curve *answers = ARENA_ARRAY(arena, curves, struct curve);
-	for (size_t i = 0; i < curves; i++) {
-		const char *label = arena_printf(arena, "%g GPUs", users->rows[i].gpus);
-		struct curve day = {.label = ""};
-		if (by_hour)
-			day = day_curve(arena, users, i, step, each > 1 ? label : "", false);
-		answers[i] = answers_of(arena, users, day, i, step);
-	}
-	const struct curve people[] = {day_curve(arena, users, 0, step, "users", false),
-				       day_curve(arena, users, 0, step, "GPUs", true)};
+	for (size_t i = 0; i < curves; i++)
+		answers[i] = curve_of(
+			arena, users, i, curves,
+			curves > 1 ? arena_printf(arena, "%g GPUs", users->rows[i].gpus) : "",
+			answer_of);
+	const struct curve people[] = {curve_of(arena, users, 0, curves, "users", people_of),
+				       curve_of(arena, users, 0, curves, "GPUs", gpus_of)};
 	const char *x_label = by_hour ? "hour of the day" : "GPUs";
 	const char *wait = arena_printf(arena, "wait p%.0f in %%", 100 * users->quantile);
 	const struct curve_panel panels[] = {
@@ -218,10 +212,6 @@ const struct verb verb_users = {
 		"--gpus 8 --plot day.svg\n"
 		"  farwire users serve-llama3-h100 --users 0-7:50,8-17:900 --active 0.02 "
 		"--target 'latency_p99<=5 s' --draws 0\n",
-	.options = "set plan serve users active gpus target wide format output plot no-data title "
-		   "seed "
-		   "draws jobs color quiet",
-	.words_min = 1,
-	.cases = true,
+	.options = CASE_OPTIONS ANSWER_OPTIONS "users active gpus target",
 	.run = run,
 };

@@ -68,19 +68,20 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 struct validation_writing {
 	const struct command *command;
 	const struct validation *validation;
+	enum output_format format;
 };
 
 static void write_validation(FILE *out, const void *ctx)
 {
 	const struct validation_writing *w = ctx;
 	bool to_stdout = strcmp(w->command->output, "-") == 0;
-	if (w->command->format == FORMAT_TABLE)
+	if (w->format == FORMAT_TABLE)
 		validation_print_all(out, w->validation, command_colors(w->command, to_stdout),
 				     command_line_width(w->command));
-	else if (w->command->format == FORMAT_CSV)
+	else if (w->format == FORMAT_CSV)
 		validation_csv(out, w->validation);
 	else
-		validation_json(out, w->validation, w->command->format == FORMAT_JSON);
+		validation_json(out, w->validation, w->format == FORMAT_JSON);
 }
 
 /* Draws a parity plot for each measure, then the measured curves. Only a PDF has all of them. */
@@ -118,23 +119,8 @@ static int draw(const struct command *command, const struct validation *v)
 
 /* ---- rows of systems without their own fits ---- */
 
-static struct estimate rounded(double value)
-{
-	const double digits = 1000;
-	return estimate_exact(round(digits * value) / digits);
-}
-
 static int leave_out(const struct command *command)
 {
-	static const struct result_column columns[] = {
-		{.name = "system", .text = true},
-		{.name = "role", .text = true},
-		{.name = "rows", .quantity = QUANTITY_COUNT},
-		{.name = "coverage", .quantity = QUANTITY_RATIO},
-		{.name = "geomean_error", .quantity = QUANTITY_RATIO},
-		{.name = "median_half_width", .quantity = QUANTITY_RATIO},
-		{.name = "score", .quantity = QUANTITY_RATIO},
-		{.name = "constant_width_score", .quantity = QUANTITY_RATIO}};
 	static const char *const classes[] = {
 		[CASE_LOCAL] = "all systems: one GPU",
 		[CASE_FORWARDED] = "all systems: forwarded",
@@ -156,19 +142,20 @@ static int leave_out(const struct command *command)
 	size_t count;
 	const struct left_out_summary *list = systems_summaries(arena, left, same, &count);
 	struct result_table *table = result_table_new(
-		arena, "left_out_systems", "Predictions of systems without their own fits", columns,
-		sizeof columns / sizeof columns[0]);
+		arena, "left_out_systems", "Predictions of systems without their own fits");
+	result_columns(table, "system:text|role:text|rows|coverage:ratio|geomean_error:ratio|"
+			      "median_half_width:ratio|score:ratio|constant_width_score:ratio");
 	for (size_t i = 0; i < count; i++) {
 		const struct left_out_summary *s = &list[i];
 		if (tests.count > 0 && !(s->named && s->system))
 			continue;
 		const double numbers[] = {(double)s->count,     s->coverage, s->geomean_abs,
 					  s->median_half_width, s->score,    s->constant_score};
-		struct result_cell *cells = result_table_row(arena, table);
-		cells[0].text = s->system ? s->system : classes[s->class];
-		cells[1].text = row_role_name(s->role);
+		result_row(table);
+		result_text(table, s->system ? s->system : classes[s->class]);
+		result_text(table, row_role_name(s->role));
 		for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
-			cells[2 + k].number = rounded(numbers[k]);
+			result_number(table, round(1000 * numbers[k]) / 1000);
 	}
 	return command_table(command, table);
 }
@@ -194,9 +181,8 @@ static int run(const struct command *command)
 	if (command_follows(command))
 		return EXIT_DONE;
 	const struct validation v = {command->arena, outcomes, count};
-	const struct validation_writing w = {command, &v};
-	const struct command csv = command_as_csv(command);
-	const struct validation_writing data = {&csv, &v};
+	const struct validation_writing w = {command, &v, command->format},
+					data = {command, &v, FORMAT_CSV};
 	code = command_write(command, write_validation, &w, &data);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, &v);
@@ -216,10 +202,8 @@ const struct verb verb_validate = {
 		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n"
 		    "  farwire validate nccl.jsonl --topology dgx-h100 --exchange nccl-2.18\n"
 		    "  farwire validate remoting_lupine --leave-out-systems\n",
-	.options = "case.topology case.model case.engine case.exchange case.transport case.profile "
-		   "set wide format output "
-		   "plot no-data title seed draws jobs color quiet leave-out-systems",
-	.words_min = 0,
+	.options = ANSWER_OPTIONS "case.topology case.model case.engine case.exchange "
+				  "case.transport case.profile set leave-out-systems",
 	.ranks = true,
 	.run = run,
 };

@@ -18,6 +18,10 @@
 #include "sim/report/caption.h"
 #include "sim/verb/progress.h"
 
+/* Lists of options that many verbs accept: of all cases, and of all that print an answer. */
+#define CASE_OPTIONS   "set plan serve "
+#define ANSWER_OPTIONS "wide format output plot no-data title seed draws jobs color quiet "
+
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
 
 struct texts {
@@ -55,19 +59,23 @@ struct command {
 
 struct verb {
 	const char *name;
-	const char *words;    /* "CASE..." */
+	const char *words;    /* "CASE [KEY...]": what must be given, and in brackets what may be */
 	const char *help;     /* one line of help */
 	const char *examples; /* examples for --help */
 	const char *options;  /* names of accepted options, separated by blanks; "output=folder"
 				 gives the option another default (options.h) */
-	size_t words_min;     /* least number of words; --topology can replace one case */
 	bool systems;         /* --topology can list several systems */
-	bool cases;           /* the words are cases, so the verb accepts all options of cases */
 	bool ranks;           /* several processes of a launcher such as mpirun share the work */
 	int (*run)(const struct command *command);
 };
 
 REGISTRY_OF(struct verb, verb);
+
+/* Returns whether words of the verb are cases, so that it accepts all options of cases. */
+static inline bool verb_has_cases(const struct verb *verb)
+{
+	return strstr(verb->words, "CASE") != NULL;
+}
 
 /* Parses argv without the program's name. Returns NULL if no verb should run, and sets *exit_code:
  * 0 after --help, 2 after errors. */
@@ -112,8 +120,6 @@ const struct prediction **command_predictions(const struct command *command, str
  * file with its numbers, with `data` instead of ctx; NULL: not. Returns the exit code. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx, const void *data);
-/* Returns the command with the format CSV. */
-struct command command_as_csv(const struct command *command);
 /* Like command_write, but writes to `path`. */
 int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
 /* Writes predictions in the command's format. Returns the exit code. */

@@ -80,12 +80,22 @@ static void check_case(struct parser *p, const char *word)
 	p->wrong = true;
 }
 
+/* Returns the least number of words: those that stand before a bracket. --topology can replace one
+ * case. */
+static size_t words_min(const char *words)
+{
+	size_t count = 0;
+	for (; *words && *words != '['; words += strspn(words, " "), count++)
+		words += strcspn(words, " ");
+	return count;
+}
+
 static void check_words(struct parser *p)
 {
 	const struct command *c = p->command;
-	bool topology = has_topology(c);
-	bool flags = c->verb->cases && c->verb->words_min == 1; /* options can replace the case */
-	if (c->word_count < c->verb->words_min && !(flags && topology) && !c->systems.count)
+	size_t least = words_min(c->verb->words);
+	bool flags = verb_has_cases(c->verb) && least == 1; /* options can replace the case */
+	if (c->word_count < least && !(flags && has_topology(c)) && !c->systems.count)
 		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
 		      flags ? " or --topology NAME (`farwire list topologies` shows the names)"
 		      : strncmp(c->verb->words, "KIND", 4) == 0
@@ -149,7 +159,7 @@ void check_command(struct parser *p)
 	check_words(p);
 	check_outputs(p);
 	check_idle(p);
-	for (size_t i = 0; c->verb->cases && c->data_root && i < p->words.count; i++) {
+	for (size_t i = 0; verb_has_cases(c->verb) && c->data_root && i < p->words.count; i++) {
 		p->words.items[i] = shipped_case(c, p->words.items[i]);
 		check_case(p, p->words.items[i]);
 	}

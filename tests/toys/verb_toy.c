@@ -15,6 +15,5 @@ const struct verb verb_toy = {
 	.help = "a verb of tests/toys",
 	.examples = "  farwire toy bear\n",
 	.options = "quiet",
-	.words_min = 1,
 	.run = run,
 };
