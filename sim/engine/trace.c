@@ -16,6 +16,7 @@ struct trace {
 	struct names *names; /* names of tracks, shared between groups */
 	VEC(struct span) spans;
 	struct span next; /* its message */
+	VEC(struct counter) counters;
 };
 
 struct trace *trace_new(struct arena *arena)
@@ -63,6 +64,28 @@ void trace_message(struct trace *trace, uint64_t message, bool sends)
 {
 	if (trace)
 		trace->next = (struct span){.message = message, .sends = sends};
+}
+
+void trace_counter(struct trace *trace, const struct counter *counter)
+{
+	if (!trace)
+		return;
+	struct counter *kept = VEC_PUSH(trace->arena, &trace->counters);
+	double *values = ARENA_ARRAY(trace->arena, counter->count, double);
+	memcpy(values, counter->values, counter->count * sizeof *values);
+	*kept = *counter;
+	kept->values = values;
+}
+
+size_t trace_counter_count(const struct trace *trace)
+{
+	return trace ? trace->counters.count : 0;
+}
+
+const struct counter *trace_counter_at(const struct trace *trace, size_t index)
+{
+	FW_ASSERT(index < trace_counter_count(trace));
+	return &trace->counters.items[index];
 }
 
 size_t trace_span_count(const struct trace *trace)

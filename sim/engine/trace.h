@@ -33,6 +33,15 @@ struct span {
 	bool sends;
 };
 
+/* Several sizes at a time, which apply until the next counter of the track. */
+struct counter {
+	int64_t time_ps;
+	uint32_t track;
+	size_t count;
+	const char *const *names; /* borrowed, as those of spans */
+	const double *values;
+};
+
 struct trace *trace_new(struct arena *arena);
 /* Returns the number of a track and creates the track on first use. The group is a host, a wire or
  * a GPU (a process in Perfetto). Returns 0 with a NULL trace. */
@@ -44,6 +53,11 @@ void trace_span(struct trace *trace, uint32_t track, enum span_kind kind, const 
  * the same one. */
 void trace_message(struct trace *trace, uint64_t message, bool sends);
 
+/* Adds a counter, of which it copies the values. */
+void trace_counter(struct trace *trace, const struct counter *counter);
+
+size_t trace_counter_count(const struct trace *trace);
+const struct counter *trace_counter_at(const struct trace *trace, size_t index);
 size_t trace_span_count(const struct trace *trace);
 const struct span *trace_span_at(const struct trace *trace, size_t index);
 size_t trace_track_count(const struct trace *trace);

@@ -430,6 +430,8 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;
 	}
+	if (options->trace && scenario->job_count > 0 && scenario->jobs[0].plan)
+		plan_memory_trace(options->trace, scenario->jobs[0].plan, scenario->jobs[0].stack);
 	struct draws draws = {0};
 	if (!point.failed && options->draws_count)
 		draws = draws_run(arena, request, options, scenario, &point);

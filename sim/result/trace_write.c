@@ -210,6 +210,20 @@ static void put_messages(FILE *out, bool *first, struct arena *scratch, const st
 	}
 }
 
+static void put_counter(FILE *out, bool *first, const struct trace *trace,
+			const struct counter *counter, size_t process)
+{
+	struct json_writer json =
+		begin_event(out, first, "C", trace_track_name(trace, counter->track));
+	jw_count(&json, "pid", process);
+	put_us(&json, "ts", counter->time_ps / 1000);
+	jw_open(&json, "args", '{');
+	for (size_t i = 0; i < counter->count; i++)
+		jw_real(&json, counter->names[i], counter->values[i]);
+	jw_close(&json);
+	jw_close(&json);
+}
+
 void trace_write(FILE *out, const struct trace *trace)
 {
 	struct arena *scratch = arena_new();
@@ -236,6 +250,10 @@ void trace_write(FILE *out, const struct trace *trace)
 	for (size_t i = 0; i < layout.span_count; i++)
 		put_span(out, &first, &layout.spans[i], groups[layout.spans[i].span->track]);
 	put_messages(out, &first, scratch, &layout, groups);
+	for (size_t i = 0; i < trace_counter_count(trace); i++) {
+		const struct counter *counter = trace_counter_at(trace, i);
+		put_counter(out, &first, trace, counter, groups[counter->track]);
+	}
 	fputs("\n]}\n", out);
 	arena_free(scratch);
 }

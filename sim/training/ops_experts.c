@@ -57,16 +57,18 @@ static uint32_t sort_rows(struct builder *b, const char *what, size_t experts, d
 		     : input;
 }
 
-/* Adds the kernels that copy rows and their probabilities, so that each expert has a multiple of
- * the rows that quantised products need, or back (experts.py, quantization_padding). Experts of a
- * fixed capacity need none. */
-static uint32_t pad_rows(struct builder *b, const char *what, double rows_B, uint32_t input)
+/* Adds the kernels that copy rows, so that each expert has a multiple of the rows that quantised
+ * products need, or back (experts.py, quantization_padding). Padding copies the probabilities of
+ * the rows by a second kernel, but quantization_unpadding copies only the rows. Experts of a fixed
+ * capacity need none. */
+static uint32_t pad_rows(struct builder *b, const char *what, double rows_B, uint32_t kernels,
+			 uint32_t input)
 {
 	bool quantised = b->stack->precision >= PRECISION_FP8 &&
 			 stack_product_type(b->stack, b->gpu, false) != NUMBER_BF16;
 	if (!is_megatron(b) || !quantised || !b->stack->experts_wait)
 		return input;
-	return add_operators(b, what, 2, 2 * rows_B, input);
+	return add_operators(b, what, kernels, 2 * rows_B, input);
 }
 
 static uint32_t route_forward(struct builder *b, const struct layer *layer, uint32_t input)
@@ -88,7 +90,7 @@ static uint32_t combine_forward(struct builder *b, const struct layer *layer, ui
 {
 	const struct layer *from = &b->network->layers[layer->inputs[0]];
 	double rows_B = builder_B(b, from->output_count);
-	input = pad_rows(b, ".unpad", rows_B, input);
+	input = pad_rows(b, ".unpad", rows_B, 1, input);
 	input = sort_rows(b, ".sort", from->experts, rows_B, SORT_OPERATORS, input);
 	if (!is_megatron(b)) {
 		const char *what = b->stack->fusion == FUSION_LAYER ? "" : ".weight";
@@ -112,7 +114,7 @@ static uint32_t dispatch_forward(struct builder *b, const struct layer *layer, u
 		input = add_operators(b, ".map", MAP_OPERATORS, 0, input);
 	input = builder_op(b, "", 1, permuted_B(b, in_B, out_B), input);
 	input = sort_rows(b, ".sort", layer->experts, out_B, DISPATCH_OPERATORS, input);
-	return pad_rows(b, ".pad", out_B, input);
+	return pad_rows(b, ".pad", out_B, 2, input);
 }
 
 uint32_t experts_forward(struct builder *b, const struct layer *layer, uint32_t input)
@@ -129,7 +131,7 @@ static void combine_backward(struct builder *b, const struct layer *layer)
 	uint32_t rows = builder_op(b, ".grad_gather", 1, permuted_B(b, out_B, rows_B),
 				   b->gradient[b->layer]);
 	rows = sort_rows(b, ".grad_sort", from->experts, rows_B, SORT_OPERATORS - 1, rows);
-	rows = pad_rows(b, ".grad_pad", rows_B, rows);
+	rows = pad_rows(b, ".grad_pad", rows_B, 1, rows);
 	if (is_megatron(b)) {
 		builder_receive(b, layer->inputs[0], rows);
 		builder_receive(b, layer->inputs[1], rows);
@@ -144,7 +146,7 @@ static uint32_t dispatch_backward(struct builder *b, const struct layer *layer, 
 {
 	double out_B = builder_output_B(b, b->layer);
 	double in_B = builder_output_B(b, layer->inputs[0]);
-	gradient = pad_rows(b, ".grad_unpad", out_B, gradient);
+	gradient = pad_rows(b, ".grad_unpad", out_B, 2, gradient);
 	gradient =
 		sort_rows(b, ".grad_sort", layer->experts, out_B, DISPATCH_OPERATORS - 1, gradient);
 	if (!is_megatron(b))

@@ -182,6 +182,18 @@ const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk
 
 /* ---- memory ---- */
 
+enum memory_part {
+	MEMORY_WEIGHTS,     /* also their copies in FP8, and those that FSDP gathers */
+	MEMORY_GRADIENTS,   /* also the gathered ones */
+	MEMORY_OPTIMIZER,   /* also weights in fp32 */
+	MEMORY_ACTIVATIONS, /* the largest ones that are kept at a time */
+	MEMORY_OTHER,       /* a block that is computed again, workspaces of libraries, reserve */
+	MEMORY_PARTS,
+};
+/* Adds counters of these parts to a trace of the plan, for each GPU of which the trace has passes.
+ * Activations grow with each forward pass, and go with the pass that needs them last. */
+void plan_memory_trace(struct trace *trace, const struct training_plan *plan,
+		       const struct stack_params *stack);
 /* Returns the GPU memory in bytes of a rank of that stage (docs/models/plans.md). */
 double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
 		     size_t stage);

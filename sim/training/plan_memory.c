@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The GPU memory of a rank of a plan, and the size of its messages. docs/models/plans.md explains
  * each term. */
+#include "sim/base/table.h"
+#include "sim/engine/trace.h"
 #include "sim/training/plan.h"
 
 static const double fp32_B = 4, statistic_B = 4;
@@ -121,10 +123,10 @@ static double most_kept_B(struct arena *arena, const struct training_plan *plan,
 	return most_B;
 }
 
-/* Returns the bytes of parameters, gradients and the optimizer's state for each parameter that a
- * group of `ranks` shares. */
-static double state_B(const struct training_plan *plan, const struct stack_params *stack,
-		      double ranks)
+/* Adds the bytes of `count` parameters, their gradients and their optimizer's state, which a group
+ * of `ranks` shares. */
+static void add_state(const struct training_plan *plan, const struct stack_params *stack,
+		      double count, double ranks, double parts_B[MEMORY_PARTS])
 {
 	double element_B = stack_element_B(stack);
 	double parameter_B = element_B < fp32_B ? element_B : 0;
@@ -137,7 +139,9 @@ static double state_B(const struct training_plan *plan, const struct stack_param
 		gradient_B /= ranks;
 	if (sharding == SHARDING_PARAMETERS)
 		parameter_B = 0; /* gathered from the optimizer's fp32 copy */
-	return parameter_B + gradient_B + optimizer_B;
+	parts_B[MEMORY_WEIGHTS] += count * parameter_B;
+	parts_B[MEMORY_GRADIENTS] += count * gradient_B;
+	parts_B[MEMORY_OPTIMIZER] += count * optimizer_B;
 }
 
 /* Returns the bytes that FP8 adds to copies of parameters in e bytes. Parameters that are gathered
@@ -154,29 +158,159 @@ static double fp8_weights_B(const struct training_plan *plan, const struct stack
 	return sum->product_count * trained_B + sum->frozen_product_count * frozen_B;
 }
 
-double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
-		     size_t stage)
+/* Sets the parts of the GPU memory of a rank of that stage, in bytes. */
+static void memory_parts(const struct training_plan *plan, const struct stack_params *stack,
+			 size_t stage, double parts_B[MEMORY_PARTS])
 {
+	const struct plan_params *params = plan->params;
 	struct arena *arena = arena_new();
 	struct stage_sum sum = add_up(arena, plan, stack, stage);
-	double ranks = (double)plan_sharers(plan);
+	double ranks = (double)plan_sharers(plan), element_B = stack_element_B(stack);
 	double tensor = (double)plan->sizes[AXIS_TENSOR];
 	double expert_ranks =
 		plan->expert_count > 1 ? ranks * tensor / (double)plan->expert_count : ranks;
-	double all_B = sum.parameters_count * state_B(plan, stack, ranks) +
-		       sum.expert_parameters_count * state_B(plan, stack, expert_ranks) +
-		       fp8_weights_B(plan, stack, &sum) +
-		       most_kept_B(arena, plan, stage, sum.kept_B) + sum.block_B;
-	double frozen_B = plan->params->parameter_element_B > 0 ? plan->params->parameter_element_B
-								: stack_element_B(stack);
+	double frozen_B = params->parameter_element_B > 0 ? params->parameter_element_B : element_B;
+	bool sharded = params->sharding == SHARDING_PARAMETERS;
+	memset(parts_B, 0, MEMORY_PARTS * sizeof *parts_B);
+	add_state(plan, stack, sum.parameters_count, ranks, parts_B);
+	add_state(plan, stack, sum.expert_parameters_count, expert_ranks, parts_B);
+	parts_B[MEMORY_WEIGHTS] += fp8_weights_B(plan, stack, &sum) +
+				   sum.frozen_count * frozen_B / (sharded ? ranks : 1);
+	if (sharded) {
+		parts_B[MEMORY_WEIGHTS] += GATHERED_UNITS * sum.unit_count * element_B;
+		parts_B[MEMORY_GRADIENTS] +=
+			GATHERED_UNITS * sum.unit_count * params->gradient_element_B;
+	}
+	parts_B[MEMORY_ACTIVATIONS] = most_kept_B(arena, plan, stage, sum.kept_B);
+	parts_B[MEMORY_OTHER] = sum.block_B;
+	for (int i = 0; i < MEMORY_PARTS; i++)
+		parts_B[i] *= params->fragmentation_ratio;
+	parts_B[MEMORY_OTHER] += stack->workspace_B + params->reserve_B;
 	arena_free(arena);
-	all_B += sum.frozen_count * frozen_B /
-		 (plan->params->sharding == SHARDING_PARAMETERS ? ranks : 1);
-	if (plan->params->sharding == SHARDING_PARAMETERS)
-		all_B += GATHERED_UNITS * sum.unit_count *
-			 (stack_element_B(stack) + plan->params->gradient_element_B);
-	return all_B * plan->params->fragmentation_ratio + stack->workspace_B +
-	       plan->params->reserve_B;
+}
+
+double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
+		     size_t stage)
+{
+	double parts_B[MEMORY_PARTS], all_B = 0;
+	memory_parts(plan, stack, stage, parts_B);
+	for (int i = 0; i < MEMORY_PARTS; i++)
+		all_B += parts_B[i];
+	return all_B;
+}
+
+/* ---- over the time of a trace ---- */
+
+struct memory_row { /* a GPU's memory while its spans are read */
+	uint32_t track;
+	double parts_B[MEMORY_PARTS];
+	const double *kept_B; /* by chunk: activations of a micro-batch */
+	double *alive_count;  /* by chunk: micro-batches whose activations are kept */
+	size_t chunk_count;
+	const char *const *names; /* of the slots of a step */
+	struct slots slots;
+	size_t slot; /* which is played; SIZE_MAX: none yet */
+	bool plays;
+	int64_t end_ps; /* of its last kernel */
+};
+
+static void count_memory(struct trace *trace, struct memory_row *row, int64_t time_ps)
+{
+	static const char *const names[MEMORY_PARTS] = {"weights", "gradients", "optimizer",
+							"activations", "other"};
+	double kept_B = 0;
+	for (size_t i = 0; i < row->chunk_count; i++)
+		kept_B += row->alive_count[i] * row->kept_B[i];
+	row->parts_B[MEMORY_ACTIVATIONS] = kept_B;
+	trace_counter(trace,
+		      &(struct counter){time_ps, row->track, MEMORY_PARTS, names, row->parts_B});
+}
+
+/* Notes that the slot that was played ended with its last kernel. */
+static void end_slot(struct trace *trace, struct memory_row *row, enum slot_kind frees)
+{
+	if (!row->plays)
+		return;
+	const struct slot *slot = &row->slots.items[row->slot];
+	if (slot->kind == frees) {
+		row->alive_count[slot->chunk]--;
+		count_memory(trace, row, row->end_ps);
+	}
+	row->plays = false;
+}
+
+/* Reads a span of the GPU's kernels. Those of a slot have its name, and others have other names. */
+static void read_span(struct trace *trace, struct memory_row *row, enum slot_kind frees,
+		      const struct span *span)
+{
+	size_t next = (row->slot + 1) % row->slots.count; /* SIZE_MAX + 1 is 0 */
+	bool begins = strcmp(span->name, row->names[next]) == 0;
+	if (begins) {
+		end_slot(trace, row, frees);
+		row->slot = next;
+		row->plays = true;
+	}
+	if (row->plays && strcmp(span->name, row->names[row->slot]) == 0)
+		row->end_ps = span->end_ps;
+	if (begins && row->slots.items[next].kind == SLOT_FORWARD) {
+		row->alive_count[row->slots.items[next].chunk]++;
+		count_memory(trace, row, span->start_ps);
+	}
+}
+
+static struct memory_row *row_new(struct arena *arena, struct trace *trace,
+				  const struct training_plan *plan,
+				  const struct stack_params *stack, size_t stage, const char *group)
+{
+	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
+					     plan->played_count};
+	struct memory_row *row = ARENA_NEW(arena, struct memory_row);
+	*row = (struct memory_row){.track = trace_track(trace, group, "memory (bytes)"),
+				   .alive_count = ARENA_ARRAY(arena, plan->chunk_count, double),
+				   .chunk_count = plan->chunk_count,
+				   .slot = SIZE_MAX};
+	plan->schedule->write(plan->schedule, arena, &shape, stage, &row->slots);
+	const char **names = ARENA_ARRAY(arena, row->slots.count, const char *);
+	for (size_t i = 0; i < row->slots.count; i++)
+		names[i] = slot_name(arena, &row->slots.items[i], plan->chunk_count);
+	row->names = names;
+	double *kept_B = add_up(arena, plan, stack, stage).kept_B;
+	for (size_t i = 0; i < plan->chunk_count; i++)
+		kept_B[i] *= plan->params->fragmentation_ratio;
+	row->kept_B = kept_B;
+	memory_parts(plan, stack, stage, row->parts_B);
+	count_memory(trace, row, 0);
+	return row;
+}
+
+void plan_memory_trace(struct trace *trace, const struct training_plan *plan,
+		       const struct stack_params *stack)
+{
+	bool splits = plan->schedule->splits_backward;
+	enum slot_kind frees = splits ? SLOT_WEIGHTS : SLOT_BACKWARD;
+	struct arena *arena = arena_new();
+	size_t count = trace_track_count(trace);
+	struct memory_row **rows = ARENA_ARRAY(arena, count + 1, struct memory_row *);
+	for (size_t i = 0; i < count; i++) {
+		const char *group = trace_track_group(trace, i);
+		size_t rank, stage, kernels = 0;
+		if (sscanf(trace_track_name(trace, i), "rank %zu, stage %zu", &rank, &stage) != 2)
+			continue;
+		while (kernels < count &&
+		       (!ends_in(trace_track_name(trace, kernels), "/stream 0") ||
+			strcmp(trace_track_group(trace, kernels), group) != 0))
+			kernels++;
+		rows[kernels] = row_new(arena, trace, plan, stack, stage, group);
+	}
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		if (span->track < count && rows[span->track] && span->name)
+			read_span(trace, rows[span->track], frees, span);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (rows[i])
+			end_slot(trace, rows[i], frees);
+	arena_free(arena);
 }
 
 double plan_most_memory_B(const struct training_plan *plan, const struct stack_params *stack)

@@ -106,6 +106,9 @@ trace() {
 		stages=$(grep "\"name\": \"F$micro\"" step.json | sed 's/.*"pid": \([0-9]*\).*/\1/' | sort -u | wc -l)
 		[ "$stages" -ge 8 ] || complain "$schedule: F$micro is on $stages stages"
 	done
+	most_GB=$(sed -n 's/.*"ph": "C".*"args": {\([^}]*\)}.*/\1/p' step.json | tr ',' ':' |
+		awk -F: '{ all = $2 + $4 + $6 + $8 + $10; if (all > most) most = all } END { printf "%.4g", most / 1e9 }')
+	grep -q "needs most: $most_GB GB" "$scratch.out" || complain "$schedule: counters reach $most_GB GB: $(grep most "$scratch.out")"
 }
 for schedule in gpipe 1f1b; do
 	trace $schedule B1 B8

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The gradients that programs of networks hand over, and the work of a step. ResNet-50 is counted
  * by hand (test_program.c has its operations). The test must run from the root folder. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/exchange.h"
-#include "sim/training/ops.h"
 #include "sim/training/gradients.h"
-#include "tests/test.h"
+#include "tests/shipped_network.h"
 
 enum {
 	CONVOLUTIONS = 53,
@@ -16,8 +13,6 @@ enum {
 	 * separately. */
 	GRADIENT_OPS = CONVOLUTIONS + NORMS + 2,
 };
-static struct arena *arena;
-
 static const struct gpu_params gpu = {.fp32_flops = 1e13,
 				      .memory_bandwidth_Bps = 1e12,
 				      .memory_B = 16e9,
@@ -28,21 +23,8 @@ static const struct efficiency_params efficiency = {.peak_ratio = 1};
 
 static struct stack_params stack_of(const char *framework)
 {
-	struct stack_params stack = {.l2_loss = L2_LOSS_NONE, .workspace_B = 1e6};
-	while (strcmp(framework_at((size_t)stack.framework)->name, framework) != 0)
-		stack.framework++;
-	return stack;
-}
-
-static const struct network *network_of(const char *name)
-{
-	struct diag *diag = diag_new(arena);
-	const struct cfg_node *file =
-		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
-	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
-	diag_print(diag, stdout);
-	CHECK(network != NULL);
-	return network;
+	return (struct stack_params){
+		.framework = framework_of(framework), .l2_loss = L2_LOSS_NONE, .workspace_B = 1e6};
 }
 
 /* Returns the gradients of the program in which the host issues updates. If issue_s is not NULL, it

@@ -1,28 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Op graphs of transformers: arithmetic, bytes, gradients, fusion. The test must run from the root
  * folder. */
-#include <stdio.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/issue.h"
-#include "sim/training/ops.h"
 #include "sim/training/shard.h"
-#include "tests/test.h"
-
-static struct arena *arena;
-
-static const struct network *network_of(const char *name)
-{
-	struct diag *diag = diag_new(arena);
-	const struct cfg_node *file =
-		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
-	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
-
-	diag_print(diag, stdout);
-	CHECK(network != NULL);
-	return network;
-}
+#include "tests/shipped_network.h"
 
 static struct op_graph graph_of(const char *name, size_t batch, bool fused)
 {
@@ -32,29 +13,6 @@ static struct op_graph graph_of(const char *name, size_t batch, bool fused)
 				     .fused_attention = fused};
 
 	return op_graph_new(arena, network_of(name), batch, &stack, NULL);
-}
-
-struct tally {
-	double flop, bytes_B, ops, kernels;
-};
-
-/* The sum over ops whose name ends in `end`. */
-static struct tally tally_of(const struct op_graph *graph, const char *end)
-{
-	struct tally sum = {0};
-
-	for (size_t i = 0; i < graph->count; i++) {
-		const struct op *op = &graph->ops[i];
-		size_t length = strlen(op->name), wanted = strlen(end);
-
-		if (length < wanted || strcmp(op->name + length - wanted, end) != 0)
-			continue;
-		sum.ops++;
-		sum.kernels += op->kernels;
-		sum.flop += op->kernels * op->work.flop;
-		sum.bytes_B += op->kernels * op->work.bytes_B;
-	}
-	return sum;
 }
 
 static const char *const names[] = {"gpt2",      "bert-base",    "vit-b-16",

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The memory of a plan's rank against the formulas of Korthikanti et al. (arXiv:2205.05198),
  * against ZeRO's, and against what Transformer Engine keeps. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/training/plan.h"
+#include "sim/engine/trace.h"
 #include "tests/test.h"
+#include "tests/tiny_plan.h"
 
 enum { S = 64, H = 32, A = 4, V = 16 }; /* tokens, features, heads, vocabulary */
 
@@ -32,23 +31,6 @@ static const struct network *gpt(struct arena *arena, int blocks)
 	return network_read(arena, diag, cfg_read_text(arena, diag, "gpt.cfg", text), 0);
 }
 
-static const struct plan_params one_gpu = {
-	.tp_count = 1,
-	.cp_count = 1,
-	.pp_count = 1,
-	.ep_count = 1,
-	.replicas_count = 1,
-	.chunks_count = 1,
-	.micro_batch_count = 1,
-	.sequence_parallel = true,
-	.schedule = "auto",
-	.order = "tp-cp-dp-pp",
-	.layout = "",
-	.bucket_count = 1,
-	.gradient_element_B = 4,
-	.imbalance_ratio = 1,
-	.fragmentation_ratio = 1,
-};
 static const struct stack_params eager = {.precision = PRECISION_BF16, .optimiser_copies_count = 2};
 static const struct stack_params fp8 = {.precision = PRECISION_FP8,
 					.optimiser_copies_count = 2,
@@ -471,7 +453,51 @@ static void nearest_plan_fills_the_gpus_with_data_groups(void)
 	arena_free(arena);
 }
 
+/* Stage 0 of two plays F1, F2, B1, F3, B2 and B3. It keeps the activations of two micro-batches
+ * from the begin of F2 to the end of B1, and from that of F3 to that of B2. F2 has two kernels
+ * here, with another one between them. The step is played twice, 100 ps apart. */
+static void memory_over_time_counts_the_micro_batches_that_are_alive(void)
+{
+	static const char *const names[] = {"F1", "F2", "other", "F2",    "B1",
+					    "F3", "B2", "B3",    "update"};
+	static const struct {
+		int64_t time_ps;
+		double alive;
+	} expected[] = {{0, 1}, {10, 2}, {48, 1}, {50, 2}, {68, 1}, {78, 0}};
+	struct arena *arena = arena_new();
+	struct trace *trace = trace_new(arena);
+	struct plan_params params = one_gpu;
+	const char *why = NULL;
+	params.pp_count = 2;
+	params.global_batch_count = 3;
+	params.fragmentation_ratio = 1.25;
+	params.reserve_B = 1000;
+	const struct training_plan *plan = plan_new(arena, gpt(arena, 2), &params, 2, &why);
+	uint32_t kernels = trace_track(trace, "gpu", "job.0/stream 0");
+	trace_track(trace, "gpu", "rank 0, stage 0");
+	for (int64_t i = 0; i < 18; i++)
+		trace_span(trace, kernels, SPAN_KERNEL, names[i % 9], i / 9 * 100 + i % 9 * 10,
+			   i / 9 * 100 + i % 9 * 10 + 8);
+	plan_memory_trace(trace, plan, &eager);
+	double most_B = 0, two_B = trace_counter_at(trace, 2)->values[MEMORY_ACTIVATIONS];
+	CHECK(trace_counter_count(trace) == 13);
+	for (size_t i = 0; i < trace_counter_count(trace); i++) {
+		const struct counter *counter = trace_counter_at(trace, i);
+		double alive = i > 0 ? expected[(i - 1) % 6].alive : 0, all_B = 0;
+		int64_t time_ps = i > 0 ? expected[(i - 1) % 6].time_ps : 0;
+		CHECK(counter->time_ps == time_ps + (i > 6 ? 100 : 0));
+		CHECK_NEAR(counter->values[MEMORY_ACTIVATIONS], alive / 2 * two_B, 1e-12);
+		CHECK_NEAR(counter->values[MEMORY_OTHER], 1000, 0);
+		for (int part = 0; part < MEMORY_PARTS; part++)
+			all_B += counter->values[part];
+		most_B = fmax(most_B, all_B);
+	}
+	CHECK_NEAR(most_B, plan_memory_B(plan, &eager, 0), 1e-12);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(memory_over_time_counts_the_micro_batches_that_are_alive),
 	TEST(least_time_has_the_bytes_of_data_groups_on_the_links_of_machines_and_gpus),
 	TEST(activations_match_the_equations_of_korthikanti),
 	TEST(full_recomputation_keeps_one_block_and_all_inputs),

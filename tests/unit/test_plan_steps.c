@@ -1,48 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The programs of a plan's ranks: their calls carry the bytes that can be counted by hand. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/training/plan.h"
 #include "tests/test.h"
-
-/* 2 blocks of 8 features, 4 heads and an MLP of 32 features; 16 tokens; 12 words */
-static const char tiny[] =
-	"network = { name = \"tiny\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
-	"layers = (\n"
-	"{ name = \"e\"; op = \"embedding\"; out = 8; },\n"
-	"{ name = \"b\"; repeat = 2; layers = (\n"
-	"  { name = \"n\"; op = \"layer_norm\"; bias = false; },\n"
-	"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; },\n"
-	"  { name = \"s\"; op = \"add\"; from = [\"b\", \"a\"]; },\n"
-	"  { name = \"m\"; op = \"mlp\"; hidden = 32; activation = \"gelu\"; },\n"
-	"  { name = \"t\"; op = \"add\"; from = [\"s\", \"m\"]; } ); },\n"
-	"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
-	"{ name = \"x\"; op = \"cross_entropy\"; } ); };\n";
-
-static const struct network *read_tiny(struct arena *arena)
-{
-	struct diag *diag = diag_new(arena);
-	const struct cfg_node *file = cfg_read_text(arena, diag, "tiny.cfg", tiny);
-	return network_read(arena, diag, file, 0);
-}
-
-static const struct plan_params one_gpu = {
-	.tp_count = 1,
-	.cp_count = 1,
-	.pp_count = 1,
-	.ep_count = 1,
-	.replicas_count = 1,
-	.chunks_count = 1,
-	.micro_batch_count = 1,
-	.sequence_parallel = true,
-	.schedule = "auto",
-	.order = "tp-cp-dp-pp",
-	.layout = "",
-	.bucket_count = 1,
-	.gradient_element_B = 4,
-	.imbalance_ratio = 1,
-	.fragmentation_ratio = 1,
-};
+#include "tests/tiny_plan.h"
 
 static const struct stack_params bf16 = {
 	.optimiser_copies_count = 2, .precision = PRECISION_BF16, .fused_attention = true};

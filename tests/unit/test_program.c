@@ -7,11 +7,9 @@
  * x 7, a fully connected layer with a bias, and a softmax. Trainable tensors: 53 + 2 x 53 + 2 =
  * 161. 53 of them have more than 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has exactly
  * 4096) and the weights of the last layer. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/issue.h"
-#include "sim/training/framework.h"
-#include "tests/test.h"
+#include "sim/base/table.h"
+#include "tests/shipped_network.h"
 
 enum {
 	CONVOLUTIONS = 53,
@@ -34,8 +32,6 @@ enum {
 	LIBRARY_OPS = CONVOLUTIONS + 1 + NORMS + 1 + 2 * CONVOLUTIONS - 1 + 2 + NORMS + 1,
 };
 
-static struct arena *arena;
-
 static const struct gpu_params gpu = {.fp32_flops = 1e13,
 				      .memory_bandwidth_Bps = 1e12,
 				      .memory_B = 16e9,
@@ -43,18 +39,9 @@ static const struct gpu_params gpu = {.fp32_flops = 1e13,
 				      .kernel_floor_s = 2e-6};
 static const struct efficiency_params efficiency = {.peak_ratio = 1};
 
-static size_t framework_of(const char *name)
-{
-	for (size_t i = 0; i < framework_count(); i++)
-		if (strcmp(framework_at(i)->name, name) == 0)
-			return i;
-	CHECK_TEXT("no such framework", name);
-	return 0;
-}
-
 static struct stack_params stack_of(const char *framework)
 {
-	return (struct stack_params){.framework = (int)framework_of(framework),
+	return (struct stack_params){.framework = framework_of(framework),
 				     .dispatch_s = 5e-6,
 				     .autograd_ratio = 1,
 				     .update_ratio = 1,
@@ -67,17 +54,6 @@ static struct stack_params stack_of(const char *framework)
 				     .session_s = 300e-6,
 				     .arguments_B = 120,
 				     .library_arguments_B = 100};
-}
-
-static const struct network *network_of(const char *name)
-{
-	struct diag *diag = diag_new(arena);
-	const struct cfg_node *file =
-		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
-	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
-	diag_print(diag, stdout);
-	CHECK(network != NULL);
-	return network;
 }
 
 static struct op_graph graph_of(int l2_loss)
@@ -93,33 +69,6 @@ static size_t kernels_of(const struct op_graph *graph)
 	for (size_t i = 0; i < graph->count; i++)
 		count += graph->ops[i].kernels;
 	return count;
-}
-
-static bool ends_in(const char *name, const char *end)
-{
-	size_t length = strlen(name), tail = strlen(end);
-	return length >= tail && strcmp(name + length - tail, end) == 0;
-}
-
-/* Operations whose name ends with `end`, and their kernels. */
-struct tally {
-	size_t ops, kernels;
-	double flop, bytes_B;
-};
-
-static struct tally tally_of(const struct op_graph *graph, const char *end)
-{
-	struct tally tally = {0};
-	for (size_t i = 0; i < graph->count; i++) {
-		const struct op *op = &graph->ops[i];
-		if (!ends_in(op->name, end))
-			continue;
-		tally.ops++;
-		tally.kernels += op->kernels;
-		tally.flop += op->kernels * op->work.flop;
-		tally.bytes_B += op->kernels * op->work.bytes_B;
-	}
-	return tally;
 }
 
 /* ---- the graph ---- */

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The calls of PyTorch's programs: libraries, inference, cold starts, generated tokens. The numbers
  * are counted by hand from the layers. The test must run from the root folder. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/training/ops.h"
-#include "tests/test.h"
-
-static struct arena *arena;
+#include "tests/shipped_network.h"
 
 static const struct gpu_params gpu = {.fp32_flops = 1e13,
 				      .fp16_flops = 1e13,
@@ -17,26 +12,13 @@ static const struct efficiency_params efficiency = {.peak_ratio = 1};
 
 static struct stack_params pytorch(void)
 {
-	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+	return (struct stack_params){.framework = framework_of("pytorch"),
+				     .l2_loss = L2_LOSS_NONE,
 				     .calls_per_launch_count = 1,
 				     .fused_attention = true,
 				     .fused_averages = true,
 				     .update_tensors_count = 1,
 				     .modules_count = 1};
-	while (strcmp(framework_at((size_t)stack.framework)->name, "pytorch") != 0)
-		stack.framework++;
-	return stack;
-}
-
-static const struct network *network_of(const char *name, size_t sequence)
-{
-	struct diag *diag = diag_new(arena);
-	const struct cfg_node *file =
-		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
-	const struct network *network = file ? network_read(arena, diag, file, sequence) : NULL;
-	diag_print(diag, stdout);
-	CHECK(network != NULL);
-	return network;
 }
 
 static struct call_thread thread_of(const struct stack_params *stack, const struct network *network,
@@ -82,7 +64,7 @@ static void products_make_the_counted_library_calls(void)
 	struct stack_params stack = pytorch();
 	stack.handle_calls_count = 3;
 	stack.epilogue_calls_count = 13;
-	const struct network *gpt2 = network_of("gpt2", 0);
+	const struct network *gpt2 = network_of_length("gpt2", 0);
 	struct call_thread thread = thread_of(&stack, gpt2, 1);
 	CHECK_NEAR((double)calls_of(&thread, CALL_LIBRARY, NULL), 48 * (13 + 2 * 3) + 99 * 3, 0);
 	CHECK_NEAR((double)library_launches(&thread), 48 + 99, 0);
@@ -112,7 +94,7 @@ static void only_own_launches_ask_for_errors(void)
 	stack.handle_calls_count = 3;
 	stack.cudnn_calls_count = 7;
 	stack.get_last_error_per_launch_count = 2;
-	struct call_thread thread = thread_of(&stack, network_of("resnet50_v15", 0), 1);
+	struct call_thread thread = thread_of(&stack, network_of_length("resnet50_v15", 0), 1);
 	CHECK_NEAR((double)library_launches(&thread), 108, 0);
 	CHECK_NEAR((double)calls_of(&thread, CALL_LAUNCH, NULL), 175, 0);
 	CHECK_NEAR((double)calls_of(&thread, CALL_GET_LAST_ERROR, NULL), 2 * 67, 0);
@@ -131,7 +113,7 @@ static void an_inference_waits_for_its_input_and_its_result(void)
 	struct stack_params stack = pytorch();
 	stack.forward_only = stack.real_input = true;
 	stack.result = RESULT_OUTPUTS;
-	const struct network *resnet = network_of("resnet50_v15", 0);
+	const struct network *resnet = network_of_length("resnet50_v15", 0);
 	struct call_thread thread = thread_of(&stack, resnet, 8);
 	size_t last = thread.count - 1, launches = calls_of(&thread, CALL_LAUNCH, NULL);
 	double size_B;
@@ -161,7 +143,7 @@ static void a_cold_start_copies_the_weights_tensor_by_tensor(void)
 	stack.forward_only = stack.cold = true;
 	stack.modules_count = 10;
 	stack.code_B = 50e6;
-	struct call_thread thread = thread_of(&stack, network_of("alexnet", 0), 1);
+	struct call_thread thread = thread_of(&stack, network_of_length("alexnet", 0), 1);
 	double size_B;
 	CHECK(call_at(&thread, 0)->kind == CALL_CREATE_CONTEXT);
 	CHECK(calls_of(&thread, CALL_CREATE_CONTEXT, NULL) == 1);
@@ -179,7 +161,7 @@ static void a_cold_start_copies_averages_and_counters(void)
 {
 	struct stack_params stack = pytorch();
 	stack.forward_only = stack.cold = true;
-	struct call_thread thread = thread_of(&stack, network_of("resnet50_v15", 0), 1);
+	struct call_thread thread = thread_of(&stack, network_of_length("resnet50_v15", 0), 1);
 	double size_B;
 	CHECK(calls_of(&thread, CALL_MEMCPY_H2D_ASYNC, &size_B) == 161 + 3 * 53);
 	CHECK_NEAR(size_B, 4 * (25557032.0 + 2 * 26560) + 8 * 53, 0);
@@ -187,7 +169,7 @@ static void a_cold_start_copies_averages_and_counters(void)
 
 static struct kernel_work attention_work(const struct stack_params *stack)
 {
-	const struct network *gpt2 = network_of("gpt2", 1);
+	const struct network *gpt2 = network_of_length("gpt2", 1);
 	struct op_graph graph = op_graph_new(arena, gpt2, 4, stack, NULL);
 	for (size_t i = 0; i < graph.count; i++)
 		if (graph.ops[i].work.form == KERNEL_ATTENTION)
@@ -202,13 +184,13 @@ static void a_generated_token_reads_the_cache(void)
 	struct stack_params stack = pytorch();
 	stack.forward_only = true;
 	struct kernel_work none = attention_work(&stack);
-	double empty_B = stack_memory_B(network_of("gpt2", 1), 4, &stack);
+	double empty_B = stack_memory_B(network_of_length("gpt2", 1), 4, &stack);
 	stack.context_count = 512;
 	struct kernel_work cached = attention_work(&stack);
 	CHECK_NEAR(cached.bytes_B - none.bytes_B, 4 * 2 * 512 * 768 * 4, 1e-12);
 	CHECK_NEAR(cached.flop - none.flop, 4 * 2 * 2 * 512 * 768, 1e-12);
 	CHECK_NEAR(cached.attention.keys, 513, 0);
-	CHECK_NEAR(stack_memory_B(network_of("gpt2", 1), 4, &stack) - empty_B,
+	CHECK_NEAR(stack_memory_B(network_of_length("gpt2", 1), 4, &stack) - empty_B,
 		   12.0 * 4 * 2 * 512 * 768 * 4, 1e-9);
 }
 
@@ -219,7 +201,7 @@ static void a_graph_is_launched_with_all_its_kernels(void)
 		.launch_s = 4e-6, .graph_s = 15e-6, .graph_node_s = 0.58e-6};
 	const struct cuda_call graph = {.kind = CALL_LAUNCH, .nodes = 100};
 	struct stack_params stack = pytorch();
-	const struct network *gpt2 = network_of("gpt2", 1);
+	const struct network *gpt2 = network_of_length("gpt2", 1);
 	stack.forward_only = true;
 	stack.result = RESULT_CLASS;
 	struct call_thread eager = thread_of(&stack, gpt2, 1);

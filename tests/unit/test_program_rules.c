@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs of frameworks and their exchange of gradients: number types, bundles, calls around
  * launches, threads. The test must run from the root folder. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/engine/engine.h"
 #include "sim/training/exchange_parts.h"
 #include "sim/training/issue.h"
-#include "sim/training/ops.h"
 #include "sim/training/gradients.h"
 #include "sim/training/gradients.h"
-#include "tests/test.h"
-
-static struct arena *arena;
+#include "tests/shipped_network.h"
 
 static const struct gpu_params gpu = {.fp32_flops = 1e13,
 				      .tf32_flops = 1e14,
@@ -22,7 +17,8 @@ static const struct efficiency_params efficiency = {.peak_ratio = 1};
 
 static struct stack_params stack_of(const char *framework)
 {
-	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+	return (struct stack_params){.framework = framework_of(framework),
+				     .l2_loss = L2_LOSS_NONE,
 				     .dispatch_s = 5e-6,
 				     .autograd_ratio = 1,
 				     .update_ratio = 1,
@@ -30,20 +26,6 @@ static struct stack_params stack_of(const char *framework)
 				     .calls_per_launch_count = 1,
 				     .poller = true,
 				     .poll_sleep_s = 10e-6};
-	while (strcmp(framework_at((size_t)stack.framework)->name, framework) != 0)
-		stack.framework++;
-	return stack;
-}
-
-static const struct network *network_of(const char *name)
-{
-	struct diag *diag = diag_new(arena);
-	const struct cfg_node *file =
-		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
-	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
-	diag_print(diag, stdout);
-	CHECK(network != NULL);
-	return network;
 }
 
 static const struct program *program_of(const struct stack_params *stack,

@@ -25,6 +25,9 @@ BEGIN {
 	whole = "(0|[1-9][0-9]*)"
 	time = whole "[.][0-9][0-9][0-9]"
 	thread = "\"pid\": " whole ", \"tid\": " whole
+	size = "\"[a-z]+\": [0-9.e+]+"
+	counter = "^{\"ph\": \"C\", \"name\": " string ", \"pid\": " whole ", \"ts\": " time \
+		", \"args\": {" size "(, " size ")*}},?$"
 	name = "^{\"ph\": \"M\", \"name\": \"(process|thread)_name\", " thread ", \"args\": {\"name\": " string "}},?$"
 	span = "^{\"ph\": \"X\", \"name\": " string ", \"cat\": " string ", " thread \
 		", \"ts\": " time ", \"dur\": " time "},?$"
@@ -57,12 +60,16 @@ $0 == "]}" {
 	next
 }
 {
-	if (/^{"ph": "[sf]", "name": "message"/) { # arrows come behind all spans, one end after the other
+	if (/^{"ph": "[sf]", "name": "message"/ && !counters) { # arrows come behind all spans, one end after the other
 		if (arrows++ % 2 != /^{"ph": "f"/)
 			wrong("the arrow has no other end")
 		next
 	}
-	if ($0 !~ span || arrows) {
+	if ($0 ~ counter) {
+		counters++
+		next
+	}
+	if ($0 !~ span || arrows || counters) { # counters come behind all others
 		wrong("not a span")
 		next
 	}
