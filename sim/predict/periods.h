@@ -19,3 +19,5 @@
  * NULL. */
 struct world_outcome periods_run(struct arena *arena, const struct scenario *scenario,
 				 uint64_t seed, struct trace *trace);
+/* Returns false if all micro-batches of the plan are simulated in each case. */
+bool periods_may_extend(const struct training_plan *plan);
