@@ -1,53 +1,141 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/plan_estimate.h"
 #include "sim/base/diag.h"
+#include "sim/base/parallel.h"
 
-struct pass_case pass_case_of(const struct training_plan *plan)
+/* With fewer micro-batches, a step is hardly longer than the simulation of three. */
+enum { GATHERS_LEAST = 4 };
+
+static size_t ranks_of(const struct training_plan *plan)
 {
-	size_t ranks = plan->sizes[AXIS_TENSOR] * plan->sizes[AXIS_CONTEXT];
-	return (struct pass_case){ranks * plan->expert_count,
-				  plan->micro_batch * plan->expert_count};
+	return plan->sizes[AXIS_TENSOR] * plan->sizes[AXIS_CONTEXT];
 }
 
-static struct pass_time step_of(const struct analysis_input *input, const struct setting *settings,
-				size_t count, const struct pass_case *pass, size_t micro_batches)
+static void step_of(const struct plan_passes *p, const struct known_pass *pass,
+		    size_t micro_batches, double *all_s, double *host_s)
 {
 	static const char *const fixed[] = {
 		"plan.pp=1",          "plan.dp=0",        "plan.chunks=1", "plan.schedule=auto",
 		"plan.sharding=none", "plan.anyway=true", "case.steps=1",  "case.steps_warmup=0"};
-	enum { FIXED = sizeof fixed / sizeof fixed[0] };
+	enum { FIXED = sizeof fixed / sizeof fixed[0], SHARDING = 4 };
 	struct arena *arena = arena_new();
 	struct setting more[FIXED + 2];
 	for (size_t i = 0; i < FIXED; i++)
 		more[i] = (struct setting){fixed[i], {"farwire plan", 0}};
+	if (pass->gathers)
+		more[SHARDING].text = "plan.sharding=parameters";
 	more[FIXED] = (struct setting){arena_printf(arena, "case.gpus=%zu", pass->gpu_count),
 				       {"farwire plan", 0}};
 	more[FIXED + 1] = (struct setting){
 		arena_printf(arena, "plan.global_batch=%zu", pass->batch_count * micro_batches),
 		{"farwire plan", 0}};
-	struct case_request request = request_with(arena, &input->request, settings, count);
+	struct case_request request =
+		request_with(arena, &p->input->request, pass->settings, p->setting_count);
 	request = request_with(arena, &request, more, FIXED + 2);
-	struct predict_options options = {.seed = input->options.seed, .jobs = 1};
+	struct predict_options options = {.seed = p->input->options.seed, .jobs = 1};
 	const char *broken = NULL;
-	const struct prediction *p =
+	const struct prediction *step =
 		predict_case(arena, diag_new(arena), &request, &options, &broken);
-	struct pass_time time = {p && p->ok ? p->step_s.value : 0, 0};
-	for (size_t i = 0; p && p->ok && i < p->breakdown_count; i++)
-		if (strcmp(p->breakdown[i].name, PART_ISSUE) == 0)
-			time.host_s += p->breakdown[i].seconds;
+	*all_s = step && step->ok ? step->step_s.value : 0;
+	*host_s = 0;
+	for (size_t i = 0; step && step->ok && i < step->breakdown_count; i++)
+		if (strcmp(step->breakdown[i].name, PART_ISSUE) == 0)
+			*host_s += step->breakdown[i].seconds;
 	arena_free(arena);
-	return time;
 }
 
-struct pass_time pass_case_time(const struct analysis_input *input, const struct setting *settings,
-				size_t count, const struct pass_case *pass)
+/* Simulates steps of one and of two micro-batches. The difference has no start and no end of a
+ * step. */
+static void measure(void *ctx, size_t index)
 {
-	struct pass_time one = step_of(input, settings, count, pass, 1);
-	struct pass_time two = step_of(input, settings, count, pass, one.all_s > 0 ? 2 : 1);
-	return (struct pass_time){fmax(0, two.all_s - one.all_s), fmax(0, two.host_s - one.host_s)};
+	struct plan_passes *p = ctx;
+	struct known_pass *pass = &p->passes.items[p->measured_count + index];
+	double one_s, two_s, one_host_s, two_host_s;
+	step_of(p, pass, 1, &one_s, &one_host_s);
+	step_of(p, pass, one_s > 0 ? 2 : 1, &two_s, &two_host_s);
+	pass->all_s = fmax(0, two_s - one_s);
+	pass->host_s = fmax(0, two_host_s - one_host_s);
 }
 
-double units_pass_s(const struct unit_least *units, size_t count)
+void plan_passes_measure(struct plan_passes *p)
+{
+	parallel_each(p->input->options.jobs, p->passes.count - p->measured_count, measure, p);
+	p->measured_count = p->passes.count;
+}
+
+bool plan_passes_gathers(const struct training_plan *plan)
+{
+	return plan->params->sharding == SHARDING_PARAMETERS && plan_sharers(plan) > 1 &&
+	       plan->micro_batch_count >= GATHERS_LEAST;
+}
+
+/* Returns the key of the micro-batch of plans that share it. */
+static const char *pass_key(struct arena *arena, const struct training_plan *plan, bool gathers)
+{
+	const struct plan_params *params = plan->params;
+	return arena_printf(arena, "%zu %zu %zu %zu %d %d %d %d %zu", plan->sizes[AXIS_TENSOR],
+			    plan->sizes[AXIS_CONTEXT], plan->expert_count, plan->micro_batch,
+			    params->recompute, params->early_stop, params->overlap_tensor,
+			    params->sequence_parallel, gathers ? plan->sizes[AXIS_DATA] : 0);
+}
+
+static struct known_pass *pass_find(const struct plan_passes *p, const char *key)
+{
+	for (size_t i = 0; i < p->passes.count; i++)
+		if (strcmp(p->passes.items[i].key, key) == 0)
+			return &p->passes.items[i];
+	return NULL;
+}
+
+void plan_passes_want(struct plan_passes *p, const struct training_plan *plan,
+		      const struct setting *settings, bool gathers)
+{
+	const char *key = pass_key(p->arena, plan, gathers);
+	size_t replicas = gathers ? plan->sizes[AXIS_DATA] : plan->expert_count;
+	if (pass_find(p, key))
+		return;
+	*VEC_PUSH(p->arena, &p->passes) =
+		(struct known_pass){.key = key,
+				    .settings = settings,
+				    .gpu_count = ranks_of(plan) * replicas,
+				    .batch_count = plan->micro_batch * replicas,
+				    .gathers = gathers};
+}
+
+static const struct known_units *units_of(struct plan_passes *p, struct arena *scratch,
+					  const struct training_plan *plan)
+{
+	const char *key = arena_printf(scratch, "%s %d", pass_key(scratch, plan, false),
+				       plan->schedule->splits_backward);
+	for (size_t i = 0; i < p->units.count; i++)
+		if (strcmp(p->units.items[i].key, key) == 0)
+			return &p->units.items[i];
+	const struct job_entry *job = &p->scenario->jobs[0];
+	const struct plan_step step = {
+		.plan = plan,
+		.stack = job->stack,
+		.gpu = &p->scenario->topology.gpus[job->gpus[0]].params,
+		.efficiency = job->efficiency,
+	};
+	struct known_units *known = VEC_PUSH(p->arena, &p->units);
+	*known = (struct known_units){.key = arena_strdup(p->arena, key)};
+	const struct unit_least *units =
+		plan_units_least(scratch, &step, p->links.gpu_Bps, &known->count);
+	struct unit_least *copy = ARENA_ARRAY(p->arena, known->count, struct unit_least);
+	memcpy(copy, units, known->count * sizeof *copy);
+	known->units = copy;
+	return known;
+}
+
+double plan_passes_least_s(struct plan_passes *p, struct arena *scratch,
+			   const struct training_plan *plan)
+{
+	const struct known_units *known = units_of(p, scratch, plan);
+	return plan_least_s(plan, known->units, known->count, &p->links);
+}
+
+/* Returns the time of a micro-batch in all units. */
+static double units_pass_s(const struct unit_least *units, size_t count)
 {
 	double sum_s = 0;
 	for (size_t i = 0; i < count; i++)
@@ -55,17 +143,35 @@ double units_pass_s(const struct unit_least *units, size_t count)
 	return sum_s;
 }
 
-const struct unit_least *units_scaled(struct arena *arena, const struct unit_least *units,
-				      size_t count, double ratio)
+/* Returns the units with their times multiplied by the ratio. */
+static const struct unit_least *units_scaled(struct arena *arena, const struct known_units *known,
+					     double ratio)
 {
-	struct unit_least *scaled = ARENA_ARRAY(arena, count, struct unit_least);
-	for (size_t i = 0; i < count; i++) {
-		scaled[i] = units[i];
+	struct unit_least *scaled = ARENA_ARRAY(arena, known->count, struct unit_least);
+	for (size_t i = 0; i < known->count; i++) {
+		scaled[i] = known->units[i];
 		scaled[i].forward_s *= ratio;
 		scaled[i].backward_s *= ratio;
 		scaled[i].weights_s *= ratio;
 	}
 	return scaled;
+}
+
+/* While a stage waits for others, its host calls ahead, so that calls do not make a bubble longer.
+ * Gathers go on in a bubble, so that only the busiest stage needs their time. */
+double plan_passes_estimate_s(struct plan_passes *p, struct arena *scratch,
+			      const struct training_plan *plan, bool gathers)
+{
+	const struct known_units *known = units_of(p, scratch, plan);
+	const struct known_pass *pass = pass_find(p, pass_key(scratch, plan, gathers));
+	double units_s = units_pass_s(known->units, known->count);
+	double busiest_s =
+		fmax(1, pass->all_s / units_s) * plan_busiest_s(plan, known->units, known->count);
+	if (gathers)
+		return busiest_s;
+	const struct unit_least *units =
+		units_scaled(scratch, known, fmax(1, (pass->all_s - pass->host_s) / units_s));
+	return fmax(plan_least_s(plan, units, known->count, &p->links), busiest_s);
 }
 
 /* Returns the bandwidth of the links of which exactly one end has a name with this beginning;

@@ -44,3 +44,9 @@ void plan_meter_draw(void *ctx, size_t before, size_t done, size_t count)
 	(void)before, (void)done, (void)count;
 	add(ctx, 1, false);
 }
+
+void plan_meter_end(struct plan_meter *m)
+{
+	if (m->done < m->total)
+		add(m, m->total - m->done, false);
+}

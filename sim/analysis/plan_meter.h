@@ -28,3 +28,5 @@ void plan_meter_best(struct plan_meter *m, const char *name, double step_s);
 /* Functions for struct watch with the meter as ctx: a plan or a draw has been simulated. */
 void plan_meter_point(void *ctx, size_t before, size_t done, size_t count);
 void plan_meter_draw(void *ctx, size_t before, size_t done, size_t count);
+/* Counts the steps that are expected, but were not needed, as done. */
+void plan_meter_end(struct plan_meter *m);

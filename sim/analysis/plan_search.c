@@ -3,26 +3,16 @@
 #include "sim/analysis/plan_estimate.h"
 #include "sim/analysis/plan_keys.h"
 #include "sim/analysis/plan_meter.h"
-#include "sim/base/parallel.h"
 
-enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64 };
+/* GATHERED: gathers of FSDP are simulated for this many plans for each one that is asked for. */
+enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64, GATHERED = 3 };
 
 struct candidate {
 	const struct setting *settings; /* one for each axis */
 	size_t number;                  /* in the order in which candidates were tried */
 	bool confirmed;                 /* by whole steps */
+	bool gathers;                   /* its estimate has the gathers of FSDP, if it has any */
 	struct found_plan found;
-};
-
-struct known_units { /* plan_units_least of plans with the same key */
-	const char *key;
-	const struct unit_least *units;
-	size_t count;
-	const struct setting *settings; /* of the first of these plans */
-	struct pass_case pass;
-	/* simulated time of a micro-batch over that of the units: all of it, and without waits for
-	 * calls */
-	double pass_ratio, gpu_ratio;
 };
 
 struct search {
@@ -40,9 +30,8 @@ struct search {
 	const struct setting *short_settings;
 	size_t short_count, extended_count;
 	double gpu_memory_B;
-	struct plan_links links;
+	struct plan_passes passes;
 	VEC(struct candidate) fitting, large;
-	VEC(struct known_units) known;
 	const char *refused; /* reason of the first impossible plan */
 };
 
@@ -111,7 +100,10 @@ static bool read_case(struct search *s)
 		const struct gpu_params *gpu = &topology->gpus[s->job->gpus[i]].params;
 		s->gpu_memory_B = fmin(s->gpu_memory_B, gpu->memory_B);
 	}
-	s->links = plan_links_of(topology, s->job);
+	s->passes = (struct plan_passes){.arena = s->arena,
+					 .input = &s->request->input,
+					 .scenario = s->scenario,
+					 .links = plan_links_of(topology, s->job)};
 	choose_steps(s);
 	return true;
 }
@@ -189,51 +181,6 @@ static bool values_are_right(struct search *s)
 
 /* ---- candidates ---- */
 
-/* Returns what is known of the units of the plan. */
-static struct known_units *known_of(struct search *s, struct arena *scratch,
-				    const struct training_plan *plan,
-				    const struct setting *settings)
-{
-	const struct plan_params *params = plan->params;
-	const char *key =
-		arena_printf(scratch, "%zu %zu %zu %zu %d %d %d %d %d", plan->sizes[AXIS_TENSOR],
-			     plan->sizes[AXIS_CONTEXT], plan->expert_count, plan->micro_batch,
-			     params->recompute, params->early_stop, params->overlap_tensor,
-			     params->sequence_parallel, plan->schedule->splits_backward);
-	for (size_t i = 0; i < s->known.count; i++)
-		if (strcmp(s->known.items[i].key, key) == 0)
-			return &s->known.items[i];
-	const struct plan_step step = {
-		.plan = plan,
-		.stack = s->job->stack,
-		.gpu = &s->scenario->topology.gpus[s->job->gpus[0]].params,
-		.efficiency = s->job->efficiency,
-	};
-	struct known_units *known = VEC_PUSH(s->arena, &s->known);
-	*known = (struct known_units){.key = arena_strdup(s->arena, key),
-				      .settings = settings,
-				      .pass = pass_case_of(plan),
-				      .pass_ratio = 1,
-				      .gpu_ratio = 1};
-	const struct unit_least *units =
-		plan_units_least(scratch, &step, s->links.gpu_Bps, &known->count);
-	struct unit_least *copy = ARENA_ARRAY(s->arena, known->count, struct unit_least);
-	memcpy(copy, units, known->count * sizeof *copy);
-	known->units = copy;
-	return known;
-}
-
-/* Returns the estimate of the plan's step from simulated micro-batches. While a stage waits for
- * others, its host calls ahead, so that calls do not make a bubble longer. */
-static double estimate_of(const struct search *s, struct arena *scratch,
-			  const struct training_plan *plan, const struct known_units *known)
-{
-	const struct unit_least *units =
-		units_scaled(scratch, known->units, known->count, known->gpu_ratio);
-	return fmax(plan_least_s(plan, units, known->count, &s->links),
-		    known->pass_ratio * plan_busiest_s(plan, known->units, known->count));
-}
-
 static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
 		 const struct setting *settings)
 {
@@ -245,8 +192,7 @@ static void keep(struct search *s, struct arena *scratch, const struct training_
 		*VEC_PUSH(s->arena, &s->large) = new;
 		return;
 	}
-	const struct known_units *known = known_of(s, scratch, plan, settings);
-	new.found.least_s = plan_least_s(plan, known->units, known->count, &s->links);
+	new.found.least_s = plan_passes_least_s(&s->passes, scratch, plan);
 	*VEC_PUSH(s->arena, &s->fitting) = new;
 }
 
@@ -297,32 +243,6 @@ static bool find_candidates(struct search *s)
 	return diag_count(s->diag) == 0;
 }
 
-static void measure_pass(void *ctx, size_t index)
-{
-	struct search *s = ctx;
-	struct known_units *known = &s->known.items[index];
-	struct pass_time pass =
-		pass_case_time(&s->request->input, known->settings, s->axis_count, &known->pass);
-	double units_s = units_pass_s(known->units, known->count);
-	known->pass_ratio = fmax(1, pass.all_s / units_s);
-	known->gpu_ratio = fmax(1, (pass.all_s - pass.host_s) / units_s);
-}
-
-/* Estimates the step time of each plan that fits. */
-static void estimate(struct search *s)
-{
-	parallel_each(s->request->input.options.jobs, s->known.count, measure_pass, s);
-	for (size_t i = 0; i < s->fitting.count; i++) {
-		struct arena *scratch = arena_new();
-		struct candidate *c = &s->fitting.items[i];
-		const char *why = NULL;
-		const struct training_plan *plan = plan_of(s, scratch, c->settings, &why);
-		c->found.estimate_s =
-			estimate_of(s, scratch, plan, known_of(s, scratch, plan, c->settings));
-		arena_free(scratch);
-	}
-}
-
 /* Orders plans that are equal otherwise by their numbers. */
 static int in_order(double x, double y, const struct candidate *a, const struct candidate *b)
 {
@@ -339,6 +259,50 @@ static int by_memory(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 	return in_order(x->found.memory_B, y->found.memory_B, x, y);
+}
+
+/* Estimates the step times of the first `count` plans, all with or all without gathers. */
+static void estimate(struct search *s, size_t count, bool gathers)
+{
+	struct arena *scratch = arena_new();
+	const struct training_plan **plans =
+		ARENA_ARRAY(scratch, count, const struct training_plan *);
+	const char *why = NULL;
+	for (size_t i = 0; i < count; i++) {
+		struct candidate *c = &s->fitting.items[i];
+		const struct training_plan *plan = plan_of(s, scratch, c->settings, &why);
+		if (gathers && c->gathers)
+			continue;
+		c->gathers = gathers;
+		if (gathers && !plan_passes_gathers(plan))
+			continue;
+		plans[i] = plan;
+		plan_passes_want(&s->passes, plan, c->settings, gathers);
+	}
+	plan_passes_measure(&s->passes);
+	for (size_t i = 0; i < count; i++)
+		if (plans[i])
+			s->fitting.items[i].found.estimate_s = fmax(
+				s->fitting.items[i].found.estimate_s,
+				plan_passes_estimate_s(&s->passes, scratch, plans[i], gathers));
+	arena_free(scratch);
+}
+
+/* Estimates all plans. Gathers of FSDP are simulated only for plans that come first, because these
+ * simulations take longer. They let other plans come first, and so on. */
+static void estimate_all(struct search *s)
+{
+	size_t count = s->fitting.count, first = GATHERED * s->request->most_count;
+	estimate(s, count, false);
+	first = first < count ? first : count;
+	for (bool again = true; again;) {
+		qsort(s->fitting.items, count, sizeof *s->fitting.items, by_estimate);
+		again = false;
+		for (size_t i = 0; i < first; i++)
+			again |= !s->fitting.items[i].gathers;
+		if (again)
+			estimate(s, first, true);
+	}
 }
 
 /* ---- simulation ---- */
@@ -467,8 +431,19 @@ static int by_throughput(const void *a, const void *b)
 			y);
 }
 
+/* Returns true if steps of the plan are simulated as in a prediction, without extension. */
+static bool is_whole(const struct search *s, const struct candidate *candidate)
+{
+	struct arena *scratch = arena_new();
+	const char *why = NULL;
+	bool whole = s->extended_count == 0 ||
+		     !periods_may_extend(plan_of(s, scratch, candidate->settings, &why));
+	arena_free(scratch);
+	return whole;
+}
+
 /* Simulates the best plans, which are in order of their first steps, with intervals. Then confirms
- * the first one by whole steps, until no other plan is before it. */
+ * the first one by whole steps, unless these were simulated, until no other plan is before it. */
 static bool run_best(struct search *s, struct candidate *plans, size_t count,
 		     struct sweep_fault *fault)
 {
@@ -479,13 +454,14 @@ static bool run_best(struct search *s, struct candidate *plans, size_t count,
 		if (throughput_of(sweep->points[i]) > 0) /* else its first step remains */
 			plans[i].found.prediction = sweep->points[i];
 	qsort(plans, count, sizeof *plans, by_throughput);
-	while (sweep && !plans[0].confirmed) {
+	while (sweep && !plans[0].confirmed && !is_whole(s, &plans[0])) {
 		sweep = simulate(s, plans, 1, WHOLE_STEPS, NULL, &refused, fault);
 		if (sweep && throughput_of(sweep->points[0]) > 0)
 			plans[0].found.prediction = sweep->points[0];
 		plans[0].confirmed = true;
 		qsort(plans, count, sizeof *plans, by_throughput);
 	}
+	plan_meter_end(&s->meter);
 	return sweep != NULL;
 }
 
@@ -584,6 +560,7 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 				       .fitting_count = s->fitting.count};
 	if (request->count_only)
 		return search;
-	estimate(s);
+	s->passes.setting_count = s->axis_count;
+	estimate_all(s);
 	return run_plans(s, search, fault) ? search : NULL;
 }

@@ -5,11 +5,12 @@
  *   1. plan_new refuses those that are impossible.
  *   2. plan_memory_B leaves out those that do not fit into the GPUs' memory.
  *   3. plan_least_s with the simulated time of a micro-batch estimates the step of each of them.
+ *      The first ones of FSDP are estimated again from a micro-batch with gathers.
  *   4. Their first steps are simulated in ascending order of the estimates, extended from a few
  *      micro-batches. The search ends at the first plan whose estimate is more than 3 % above the
  *      step time of the plan that is last among the best ones so far.
  *   5. All steps of the best plans are simulated in the same way. The first one is then confirmed
- *      by whole steps.
+ *      by whole steps, unless its steps were not extended.
  * All plans train the same global batch. The best plans are those of a simulation of all plans, if
  * no estimate of the others is more than 3 % above their steps (tests/unit/plan_search.sh). */
 #pragma once

@@ -228,6 +228,12 @@ static bool is_worth(const struct training_plan *plan, size_t periods, double mo
 	return used <= most;
 }
 
+bool periods_may_extend(const struct training_plan *plan)
+{
+	double most = quick.worth_ratio * (double)plan->micro_batch_count;
+	return !plan->schedule->all_forward && is_worth(plan, 0, most);
+}
+
 /* Returns how many periods more than the first run has fill the launch queues. */
 static size_t periods_least(const struct periods *p)
 {

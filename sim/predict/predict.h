@@ -132,6 +132,8 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
  * extended from shorter ones if that is possible (periods.c). trace can be NULL. */
 struct world_outcome periods_run(struct arena *arena, const struct scenario *scenario,
 				 uint64_t seed, struct trace *trace);
+/* Returns false if all micro-batches of the plan are simulated in each case. */
+bool periods_may_extend(const struct training_plan *plan);
 /* Longer runs are not repeated for advice, because each remedy needs a run of its own. */
 enum { REMEDIES_EVENTS_MAX = 5000000 };
 /* Returns for example "a runtime that batches calls (+95 %, ratio 0.997 in place of 0.510)". Gains
