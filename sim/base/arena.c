@@ -28,7 +28,7 @@ struct arena {
 
 _Noreturn void arena_out_of_memory(void)
 {
-	dprintf(STDERR_FILENO, "farwire: out of memory\n"); /* sim/verb/ranks.c replaces stderr */
+	dprintf(STDERR_FILENO, "farwire: out of memory\n"); /* sim/verb/command.c replaces stderr */
 	exit(EXIT_FAILURE);
 }
 

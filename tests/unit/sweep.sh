@@ -61,14 +61,13 @@ done >run.txt
 cmp -s sweep.txt run.txt || complain "sweep and run differ: $(paste sweep.txt run.txt)"
 verdict 'sweep.points_agree_with_run'
 
-for format in csv json jsonl table; do
+for format in csv jsonl; do # the others have the same numbers
 	for draws in 0 3; do
-		for jobs in 1 2 5; do
+		for jobs in 1 5; do
 			expect 0 '' sweep case.cfg -q --format $format --draws $draws --jobs $jobs \
 				--profile flexdirect-1050ti --vary case.batch=8,16 --vary runtime.policy=flexdirect,batched
 			cp "$scratch.out" jobs$jobs.txt
 		done
-		cmp -s jobs1.txt jobs2.txt || complain "$format, $draws draws: --jobs 2 differs"
 		cmp -s jobs1.txt jobs5.txt || complain "$format, $draws draws: --jobs 5 differs"
 	done
 done
