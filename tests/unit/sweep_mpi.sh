@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 cd "$scratch" || exit 2
 vary='--vary link.vswitch.latency=1us:1ms:log40 --vary case.batch=8,16'
 set -- sweep --topology t320-same-esxi --program client --server server --runtime flexdirect-1.11 \
-	--format csv
+	--draws 0 --format csv
 # shellcheck disable=SC2086 # words
 OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 FARWIRE_MPI=$PWD/none.so \
 	expect 2 '^farwire: 3 ranks were started, but MPI cannot be used: .*none.so.* make' "$@" -q $vary
@@ -106,13 +106,15 @@ same() {
 	ranks 3 "$@" -q -o "three.$file" || complain "$*: $(head -n 3 "$scratch.err")"
 	cmp -s "one.$file" "three.$file" || complain "$1: three ranks change the result"
 }
+same drawn.csv sweep --topology t320-same-esxi --program client --server server --format csv \
+	--runtime flexdirect-1.11 --vary link.vswitch.latency=1us:1ms:log18
 same plan.csv plan --topology dgx-h100 --model llama3-8b --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
 	--gpus 8 --draws 0 --format csv --vary plan.micro_batch=1,2 \
 	--plan global_batch=8,tp=8,pp=1,sharding=none,chunks=1,schedule=auto
 same layouts.csv plan --topology dgx-h100 --gpus 2 --model llama3-8b --engine vllm --draws 0 --format csv \
 	--serve "prompt=256,output=20,first_slo=500 ms,between_slo=30 ms,requests=50" \
 	--set serve.batch=64 --set serve.tokens=2048
-verdict 'sweep_mpi.ranks_do_not_change_plans_and_layouts'
+verdict 'sweep_mpi.ranks_do_not_change_draws_plans_and_layouts'
 
 # A validation continues from the journal of each dataset.
 validate='validate flexdirect_1050ti bitfusion_networks --draws 0 -q --format csv'
