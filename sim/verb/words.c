@@ -101,7 +101,7 @@ static void check_words(struct parser *p)
 		      : strncmp(c->verb->words, "KIND", 4) == 0
 			      ? " (`farwire list importers` shows each KIND)"
 			      : "");
-	if (c->word_count && !c->step && !topology && strncmp(c->verb->words, "LOG", 3) == 0)
+	if (c->word_count && !c->step && !has_topology(c) && strncmp(c->verb->words, "LOG", 3) == 0)
 		wrong(p, "a log needs its machine (write --topology NAME; `farwire list "
 			 "topologies` shows the names, and `farwire import topology` reads yours)");
 	if (c->word_count > 0 && !*c->verb->words)
