@@ -130,7 +130,7 @@ struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu
 	forwarder->process = fork();
 	if (forwarder->process == 0) {
 		close(ends[0]);
-		close(tcp[0]); /* so that the end of the probe closes the connection */
+		close(tcp[0]);           /* so that the end of the probe closes the connection */
 		signal(SIGINT, SIG_IGN); /* the probe ends this process */
 		forwarder->server.control = ends[1];
 		forwarder->server.tcp = tcp[1];

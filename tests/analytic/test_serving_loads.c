@@ -63,8 +63,8 @@ static void host_time_of_requests_delays_their_first_token(void)
  * second one's until 0.401, 0.601 and 0.701 s. With two processes, each has a request, and they end
  * at 0.401 and 0.501 s. If two tokens are sent together, each request has two messages, of which
  * the last ones end at 0.401 and 0.501 s. Merged: the second request's first message still waits at
- * 0.203 s, so its other tokens join it until 0.401 s, and the first request ends at 0.501 s. Only the
- * first request then has a rate, which is 2 tokens in 0.301 s. */
+ * 0.203 s, so its other tokens join it until 0.401 s, and the first request ends at 0.501 s. Only
+ * the first request then has a rate, which is 2 tokens in 0.301 s. */
 static void front_end_sends_one_message_after_the_other(void)
 {
 	static const struct {
@@ -117,9 +117,9 @@ static void front_end_limits_the_throughput_of_a_closed_loop(void)
 
 /* 25 requests arrive in a second, and the engine could give 50 of them their 20 tokens. A front end
  * with 4 ms for a message answers 12.5, so half of the requests are left behind. If it needs 80 ms
- * to take a request, its work at time t is behind by t. A request of time t is taken at 2 t, and its
- * messages wait until 4 t, so only a quarter is answered. A time of 80 ms that requests spend beside
- * each other overloads nothing. */
+ * to take a request, its work at time t is behind by t. A request of time t is taken at 2 t, and
+ * its messages wait until 4 t, so only a quarter is answered. A time of 80 ms that requests spend
+ * beside each other overloads nothing. */
 static void front_end_that_is_too_slow_overloads_the_service(void)
 {
 	static const struct {
