@@ -104,9 +104,10 @@ static void make_connection(int ends[2])
 	    connect(ends[0], (struct sockaddr *)&address, size) == 0 &&
 	    getsockname(ends[0], (struct sockaddr *)&own, &size) == 0)
 		ends[1] = accept(listener, (struct sockaddr *)&address, &size);
-	if (address.sin_port != own.sin_port) { /* another program was faster */
+	if (ends[1] < 0 || address.sin_port != own.sin_port) { /* another program was faster */
+		close(ends[0]);
 		close(ends[1]);
-		ends[1] = -1;
+		ends[0] = ends[1] = -1;
 	}
 	for (int i = 0; i < 2; i++)
 		setsockopt(ends[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -129,6 +130,7 @@ struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu
 	forwarder->process = fork();
 	if (forwarder->process == 0) {
 		close(ends[0]);
+		close(tcp[0]);           /* so that the end of the probe closes the connection */
 		signal(SIGINT, SIG_IGN); /* the probe ends this process */
 		forwarder->server.control = ends[1];
 		forwarder->server.tcp = tcp[1];
@@ -137,7 +139,7 @@ struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu
 	close(ends[1]);
 	close(tcp[1]);
 	forwarder->server.control = ends[0];
-	forwarder->server.tcp = tcp[1] >= 0 ? tcp[0] : -1;
+	forwarder->server.tcp = tcp[0];
 	if (forwarder->process < 0) {
 		give_why(why, "starting a second process");
 		forwarder_stop(forwarder);
@@ -152,6 +154,7 @@ void forwarder_stop(struct forwarder *forwarder)
 	if (!forwarder)
 		return;
 	close(forwarder->server.control); /* tells the process to end */
+	close(forwarder->server.tcp);
 	if (forwarder->process > 0) {
 		int tries = 0;
 		while (waitpid(forwarder->process, NULL, WNOHANG) == 0 && tries++ < 400)

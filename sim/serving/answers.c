@@ -59,6 +59,7 @@ struct answers_summing {
 	double left_count;    /* requests that the services could not carry */
 	double met_count;     /* requests that meet objectives */
 	size_t between_count; /* requests that have two tokens */
+	size_t rated_count;   /* those of them whose tokens came in more than one message */
 	bool has_objective;
 	uint64_t *gaps;
 };
@@ -85,7 +86,10 @@ static void add_query(struct answers_summing *sums, const struct serve_params *p
 	sums->answers.parts_s[SERVE_OTHER] += fabs(rest_s) > 1e-9 * latency_s ? rest_s : 0;
 	if (tokens > 1) {
 		sums->answers.token_mean_s += between_s;
-		sums->answers.user_tokens_per_s += 1 / between_s;
+		if (between_s > 0) {
+			sums->answers.user_tokens_per_s += 1 / between_s;
+			sums->rated_count++;
+		}
 		sums->tokens_s[sums->between_count++] = between_s;
 	}
 	sums->answers.first_mean_s += first_s;
@@ -137,7 +141,8 @@ static double running_most(const struct serving *serving, const struct service *
 }
 
 /* Returns the requests that a service could not carry after the warm-up: those that it refused, and
- * those by which its queues grew. A queue of batches that are not full does not count. */
+ * those by which the queues of its replicas and of its front end grew. A queue of batches that are
+ * not full does not count. */
 static double left_behind(const struct serving *serving, const struct service *service)
 {
 	double batches = service->continuous ? 0 : running_most(serving, service), refused = 0;
@@ -330,7 +335,7 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;
 	answers->token_mean_s /= (double)sums.between_count;
-	answers->user_tokens_per_s /= (double)sums.between_count;
+	answers->user_tokens_per_s /= (double)sums.rated_count;
 	add_replicas(answers, serving, &serving->services[first], end - first);
 	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
 		answers->parts_s[i] /= count;

@@ -28,7 +28,7 @@ struct query { /* a request in the system */
 	/* when its client gets its first token, and the last one of those sent so far; 0: none */
 	int64_t first_ps, last_ps;
 	int64_t end_ps;   /* 0: it has not ended */
-	int64_t since_ps; /* begin of its present wait */
+	int64_t since_ps; /* begin of its present wait; in the front end: its end */
 	/* the replica's sums when it was admitted */
 	int64_t kernel_from_ps, exchange_from_ps, overhead_from_ps;
 	int64_t parts_ps[SERVE_PART_COUNT];

@@ -57,14 +57,36 @@ static void call_next(struct service *service, int64_t sent_ps)
 		     service, index);
 }
 
+/* Returns the requests that wait for the front end: to be taken, or to be answered to the end. */
+static size_t front_end_waiting(const struct service *service)
+{
+	const struct serve_params *params = service->spec->params;
+	int64_t now_ps = serving_now_ps(service->serving);
+	int64_t take_ps = ps_from_s(params->request_serial_s) + ps_from_s(params->request_host_s);
+	int64_t message_ps = ps_from_s(params->message_host_s);
+	size_t waiting = 0;
+	for (size_t i = 0; i < service->called_count; i++) {
+		const struct query *q = &service->queries[i];
+		waiting += now_ps < (q->request ? q->end_ps - message_ps : q->since_ps - take_ps);
+	}
+	return waiting;
+}
+
 /* The front end takes a request, and sends it to the scheduler. */
 static void take(void *ctx, uint64_t index)
 {
 	struct service *service = ctx;
 	const struct serve_params *params = service->spec->params;
+	bool open = !(params->concurrency_count > 0); /* clients do not wait for answers */
+	bool last = index + 1 == service->spec->requests.count;
+	if (open && index == service->first_measured)
+		service->opened_waiting += front_end_waiting(service);
+	if (open && last)
+		service->arrivals_end_waiting += front_end_waiting(service);
 	int64_t taken_ps = front_end_work(service, index, params->request_serial_s) +
 			   ps_from_s(params->request_host_s);
-	if (!(params->concurrency_count > 0) && index + 1 < service->spec->requests.count)
+	service->queries[index].since_ps = taken_ps;
+	if (open && !last)
 		call_next(service, service->spec->requests.items[index + 1].arrival_ps);
 	if (taken_ps > serving_now_ps(service->serving))
 		engine_do_at(service->serving->spec.engine, taken_ps, arrive, service, index);
@@ -158,10 +180,10 @@ static void arrive(void *ctx, uint64_t index)
 	q->measured = index >= service->first_measured;
 	if (index == service->first_measured) {
 		service->opened_ps = serving_now_ps(serving);
-		service->opened_waiting = waiting_of(service);
+		service->opened_waiting += waiting_of(service);
 	}
 	if (service_is_closed(service))
-		service->arrivals_end_waiting = waiting_of(service);
+		service->arrivals_end_waiting += waiting_of(service);
 	if (q->measured && !serving->open)
 		window_open(serving);
 	struct replica *r = route(serving, service, false);

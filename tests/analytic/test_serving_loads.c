@@ -63,7 +63,8 @@ static void host_time_of_requests_delays_their_first_token(void)
  * second one's until 0.401, 0.601 and 0.701 s. With two processes, each has a request, and they end
  * at 0.401 and 0.501 s. If two tokens are sent together, each request has two messages, of which
  * the last ones end at 0.401 and 0.501 s. Merged: the second request's first message still waits at
- * 0.203 s, so its other tokens join it until 0.401 s, and the first request ends at 0.501 s. */
+ * 0.203 s, so its other tokens join it until 0.401 s, and the first request ends at 0.501 s. Only
+ * the first request then has a rate, which is 2 tokens in 0.301 s. */
 static void front_end_sends_one_message_after_the_other(void)
 {
 	static const struct {
@@ -89,6 +90,8 @@ static void front_end_sends_one_message_after_the_other(void)
 		CHECK_NEAR(answers.mean_s, rows[i].mean_s, 1e-9);
 		CHECK_NEAR(answers.first_mean_s, rows[i].first_s, 1e-9);
 		CHECK_NEAR(answers.parts_s[SERVE_OVERHEAD], rows[i].mean_s - 0.2035, 1e-9);
+		if (rows[i].merges)
+			CHECK_NEAR(answers.user_tokens_per_s, 2 / 0.301, 1e-6);
 		arena_free(b.arena);
 	}
 }
@@ -108,6 +111,32 @@ static void front_end_limits_the_throughput_of_a_closed_loop(void)
 		b.params.request_serial_s = i ? 20e-3 : 0;
 		struct serving_answers answers = run(&b, 1, 1000, by_rows);
 		CHECK_NEAR(answers.requests_per_s, i ? 1 / 0.06 : 1 / 0.04, 0.02);
+		arena_free(b.arena);
+	}
+}
+
+/* 25 requests arrive in a second, and the engine could give 50 of them their 20 tokens. A front end
+ * with 4 ms for a message answers 12.5, so half of the requests are left behind. If it needs 80 ms
+ * to take a request, its work at time t is behind by t. A request of time t is taken at 2 t, and
+ * its messages wait until 4 t, so only a quarter is answered. A time of 80 ms that requests spend
+ * beside each other overloads nothing. */
+static void front_end_that_is_too_slow_overloads_the_service(void)
+{
+	static const struct {
+		double message_s, serial_s, host_s, overload_ratio;
+	} rows[] = {{4e-3, 0, 0, 0.5}, {0, 80e-3, 0, 0.75}, {0, 0, 80e-3, 0}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct bench b = bench_of(2000);
+		b.service.generates = true;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.rate_count = 25;
+		b.params.batch_count = 64;
+		b.params.output_count = 20;
+		b.params.message_host_s = rows[i].message_s;
+		b.params.request_serial_s = rows[i].serial_s;
+		b.params.request_host_s = rows[i].host_s;
+		struct serving_answers answers = run(&b, 1, 1000, by_rows);
+		CHECK_NEAR(answers.overload_ratio, rows[i].overload_ratio, 0.03);
 		arena_free(b.arena);
 	}
 }
@@ -331,6 +360,7 @@ static const struct test tests[] = {
 	TEST(host_time_of_requests_delays_their_first_token),
 	TEST(front_end_sends_one_message_after_the_other),
 	TEST(front_end_limits_the_throughput_of_a_closed_loop),
+	TEST(front_end_that_is_too_slow_overloads_the_service),
 	TEST(shared_prefixes_are_processed_once),
 	TEST(reserved_outputs_are_never_preempted),
 	TEST(engines_mix_and_cut_prompts_in_their_ways),

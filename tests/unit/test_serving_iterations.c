@@ -41,6 +41,7 @@ static struct bench bench_of(double tokens_count)
 					 .stages = "",
 					 .batching = BATCHING_CONTINUOUS,
 					 .batch_count = 8,
+					 .front_ends_count = 1,
 					 .tokens_count = tokens_count,
 					 .chunked_prefill = true,
 					 .block_count = 16,
