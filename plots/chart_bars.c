@@ -23,7 +23,7 @@ static void measure_label(struct bar_rows *rows, const char *label, double most)
 	rows->label_width = fmin(fmax(rows->label_width, width), most);
 }
 
-/* Places the bars between the labels and the numbers at the right, and an axis from low to high. */
+/* Places the bars between the labels and the numbers at the right, which are that wide. */
 static void place_columns(struct bar_rows *rows, double numbers)
 {
 	rows->area.x = CHART_MARGIN + rows->label_width + 8;
@@ -308,8 +308,7 @@ static void measure_causes(struct bar_rows *rows, const struct tornado_view *vie
 	axis_along(&rows->axis, rows->area);
 }
 
-/* Draws one end: an area from the nominal value `from` to the value there, and the cause's value.
- */
+/* Draws one end: an area from `from`, the position of the nominal value, and the cause's value. */
 static void draw_end(const struct bar_rows *rows, double from, double end, const char *label,
 		     struct look look, bool left, double y, double height)
 {

@@ -52,6 +52,19 @@ static bool is_scaled(const struct remedy *remedy, const struct cfg_param *param
 	return false;
 }
 
+/* Returns true for the number of links of a bundle that states its bandwidth, which is scaled in
+ * its place. */
+static bool has_bandwidth(struct arena *arena, const struct cfg_resolution *resolution,
+			  const char *path)
+{
+	if (!fits("link.*.links", path))
+		return false;
+	int length = (int)(strrchr(path, '.') - path);
+	const struct cfg_param *own =
+		cfg_param_find(resolution, arena_printf(arena, "%.*s.bandwidth", length, path));
+	return own && own->value > 0;
+}
+
 static double scaled(const struct remedy *remedy, const struct cfg_param *param)
 {
 	double value = param->value * remedy->factor;
@@ -87,6 +100,7 @@ static struct case_request changed(struct arena *arena, const struct remedy *rem
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		if (!is_scaled(remedy, param) ||
+		    has_bandwidth(arena, scenario->resolution, param->path) ||
 		    (scenario->jobs[0].recorded && strcmp(param->path, "case.batch") == 0))
 			continue; /* a recording has the batch with which it was recorded */
 		double value = scaled(remedy, param);

@@ -20,14 +20,15 @@ number() {
 NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
 NR == 2 { print $column }'
 }
-# gives WORDS CHANGE ARGS...: the remedy WORDS has the gain of CHANGE
+# gives WORDS CHANGE ARGS...: the remedy WORDS has the gain of CHANGE in the field $rate
+rate=throughput_samples_per_s
 gives() {
 	words=$1 change=$2
 	shift 2
 	found=$(advice "$@" | tr ';' '\n' | sed -n "s/^ *$words (//p")
-	before=$(number throughput_samples_per_s "$@")
+	before=$(number $rate "$@")
 	# shellcheck disable=SC2086 # a list of words
-	after=$(number throughput_samples_per_s "$@" $change)
+	after=$(number $rate "$@" $change)
 	wanted=$(awk "BEGIN { printf \"%+.0f %%\", 100 * ($after / $before - 1) }")
 	case $found in "$wanted"*) ;; *) complain "$*: '$words' gives '$found', not '$wanted'" ;; esac
 }
@@ -46,6 +47,15 @@ remote='--topology vm-p100-vmxnet3 --program client --model resnet50 --stack pyt
 		complain "no ratio $ratio"
 }
 verdict remedies.gains_are_those_of_runs_with_the_change
+
+# The generation of NVLinks and of PCIe has the bandwidth, so the number of links or lanes is doubled. xGMI states both
+# a bandwidth and a number of links, of which only one is doubled.
+rate=bus_bandwidth_Bps
+gives 'twice the bandwidth of all links' '--set link.nv0-1.links=2' --topology dgx1-v100 --collective all_reduce --gpus 2
+gives 'twice the bandwidth of all links' '--set link.xgmi0-1.bandwidth=128GB/s' \
+	--topology mi300x-8gpu --collective all_reduce --gpus 2
+rate=throughput_samples_per_s
+verdict remedies.bandwidth_of_bundles_is_doubled_once
 
 # Each of these changes of a runtime is tried. On a network of 1 ms each of them gains, because every call waits.
 far="--topology lan-pair --program client --server server --model resnet50 --stack pytorch-amp --batch 64 --set link.wire.latency=1ms"
@@ -66,18 +76,14 @@ verdict remedies.changes_of_a_runtime_are_tried_for_forwarded_programs
 # shellcheck disable=SC2086
 {
 	advice $remote --runtime batched | grep -q 'runtime' && complain "a kernel-bound run gets advice on runtimes"
-	farwire run --draws 0 --topology dgx1-v100 --collective all_reduce --gpus 8 --exchange ddp
-	shows '^would help: nothing that was tried gains 2 % \(twice the bandwidth of all links, half'
+	farwire run dgx1-two-jobs --draws 0
+	shows '^would help: nothing that was tried gains 2 % \(storage of twice the bandwidth, a GPU'
 }
 farwire run recorded-ranks --draws 0
 grep '^would help' "$scratch.out" | grep -q 'twice the batch' && complain 'the batch of a recording is a remedy'
 verdict remedies.remedies_without_gain_are_not_named
 
-# The tensor group is exposed for 12 % of this step. Faster links gain less than 2 %, and half the group does
-# not fit into the memory. Kernels take the other 88 %, so a faster GPU helps. A full batch of a GPU that is always busy is the same.
-advice --topology dgx-h100 --model llama3-8b --stack megatron-bf16 --gpus 8 --plan tp=4,global_batch=16 |
-	grep -q '^a GPU of twice the arithmetic rate (+[1-9]' || complain 'a plan has no advice on its kernels'
-grep -q '^bottleneck: exposed tensor parallelism' "$scratch.out" || complain 'the plan has another bottleneck'
+# A full batch of a GPU that is always busy needs a faster GPU.
 advice --topology l40s-8gpu --model llama3-8b --serve rate=20 |
 	grep -q 'a GPU of twice the arithmetic rate (-[0-9]* % latency)' || complain 'a full batch has no advice on its GPU'
 grep -q '^bottleneck: batch limit' "$scratch.out" || complain 'the server has another bottleneck'
