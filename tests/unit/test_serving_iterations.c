@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tokens of each iteration are counted by hand: 1 ms of kernels, 2 of exchange, 3 of overhead.
- */
+/* Tokens of each iteration are counted by hand; 1 ms of kernels, 2 of exchange, 3 of overhead. */
 #include "sim/base/arena.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/trace.h"
