@@ -250,7 +250,7 @@ void trace_write(FILE *out, const struct trace *trace)
 	for (size_t i = 0; i < layout.span_count; i++)
 		put_span(out, &first, &layout.spans[i], groups[layout.spans[i].span->track]);
 	put_messages(out, &first, scratch, &layout, groups);
-	for (size_t i = 0; i < trace_counter_count(trace); i++) {
+	for (size_t i = 0; groups && i < trace_counter_count(trace); i++) {
 		const struct counter *counter = trace_counter_at(trace, i);
 		put_counter(out, &first, trace, counter, groups[counter->track]);
 	}
