@@ -67,7 +67,6 @@ s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable connects exactly tw
 s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places, but there are 4 machines and servers
 s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 groups x 1 routers x 2 machines has 2 places, but there are 4 machines and servers
 s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: wiring\.global_latency must exceed
-s/"switch"; ports = 8/"fat_tree"; ports_per_leaf = 2; leaves = 1/|^own\.cfg:5: network: 4 machines need 2 leaves of 2 machines each, but wiring\.leaves is 1
 s/"switch"; ports = 8/"fattree"/|^own\.cfg:5: network: no kind of wiring is called 'fattree' \(did you mean 'fat_tree'
 s/ports = 8/port = 8/|^own\.cfg:5: network: unknown key 'port' \(did you mean 'ports'
 s/bandwidth/bandwith/|^own\.cfg:6: link 'network': unknown key 'bandwith' \(did you mean 'bandwidth'

@@ -19,7 +19,7 @@ expect 2 '^folder\.jsonl: the file cannot be read' fit folder.jsonl
 mkfifo pipe.jsonl
 expect 2 '^pipe\.jsonl: the file cannot be read: it is a pipe' fit pipe.jsonl
 : >empty.jsonl
-expect 2 '^case: topology is missing .write --set case.topology=' diagnose "$FARWIRE_DATA/tests/samples/logs/oci-h100.txt"
+expect 2 '^farwire: a log needs its machine .write --topology NAME; ' diagnose "$FARWIRE_DATA/tests/samples/logs/oci-h100.txt"
 expect 2 '^empty\.jsonl: the file is empty' fit empty.jsonl
 echo "$head" >x.jsonl
 expect 2 '^x\.jsonl: the file has no samples' fit x.jsonl

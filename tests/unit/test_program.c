@@ -115,7 +115,7 @@ static void each_kind_of_l2_loss_has_its_kernels(void)
 	CHECK(kernels_of(&single) == kernels_of(&none) + 6 + 2 * TENSORS);
 	CHECK(tally_of(&single, ".l2").ops == 0);
 	/* no batch norm: 55 losses, of which 53 are large, a sum of 7 kernels, the total */
-	CHECK(tally_of(&some, ".l2").kernels == kept + LARGE);
+	CHECK(tally_of(&some, ".l2").kernels == (double)(kept + LARGE));
 	CHECK(kernels_of(&some) == kernels_of(&none) + kept + LARGE + 7 + 2 + 2 * kept);
 }
 
