@@ -8,7 +8,7 @@
 #include "sim/analysis/analysis.h"
 #include "sim/training/plan.h"
 
-/* A micro-batch that is simulated alone. */
+/* The simulated time of a micro-batch, outside of a pipeline. */
 struct known_pass {
 	const char *key;
 	const struct setting *settings; /* of the first plan that has it */

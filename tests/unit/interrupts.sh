@@ -23,7 +23,7 @@ whole="$plan --plan tp=8,pp=8,global_batch=512,micro_batch=1"
 # shellcheck disable=SC2086 # several options
 for number in INT TERM; do
 	interrupts $number '^farwire: interrupted; nothing was written$' run $whole
-	# A second is too short for a plan, so there is no journal yet.
+	# The signal comes before the first plan is simulated, so the search has written no journal.
 	interrupts $number '^farwire: interrupted; nothing was written$' \
 		plan $plan --plan global_batch=512 --format csv -o plans.csv
 	[ ! -e plans.csv.journal ] || complain 'plans.csv.journal is there'
