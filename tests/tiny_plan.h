@@ -39,6 +39,7 @@ static const struct plan_params one_gpu = {
 	.schedule = "auto",
 	.order = "tp-cp-dp-pp",
 	.layout = "",
+	.recompute_modules = "core_attn",
 	.bucket_count = 1,
 	.gradient_element_B = 4,
 	.imbalance_ratio = 1,

@@ -340,6 +340,28 @@ static void read_sharding(struct plan_reader *p)
 	}
 }
 
+/* Reads Megatron-LM's list, or its first argument. */
+static void read_modules(struct plan_reader *p)
+{
+	const struct setting_read *item = settings_find(p->settings, FIELD_RECOMPUTE_MODULES);
+	const char *text = NULL;
+	if (!item)
+		item = settings_item(p->settings, "recompute_modules", 0);
+	for (size_t i = 1; item; i++) {
+		if (strcmp(item->value, "core_attn") != 0 &&
+		    strcmp(item->value, "layernorm") != 0 && strcmp(item->value, "moe_act") != 0)
+			refuse(p, item,
+			       "is computed again by no plan (write core_attn, layernorm or "
+			       "moe_act)");
+		text = text ? arena_printf(p->reading->arena, "%s+%s", text, item->value)
+			    : item->value;
+		item = settings_item(p->settings, "recompute_modules", i);
+	}
+	if (text)
+		put_line(p, "recompute_modules", arena_printf(p->reading->arena, "\"%s\"", text),
+			 "the list recompute_modules");
+}
+
 static void read_recomputation(struct plan_reader *p)
 {
 	static const struct word words[] = {{"full", "\"full\""},
@@ -347,6 +369,7 @@ static void read_recomputation(struct plan_reader *p)
 					    {"none", "\"none\""},
 					    {NULL, NULL}};
 	const struct setting_read *item = settings_find(p->settings, FIELD_RECOMPUTE);
+	read_modules(p);
 	if (item)
 		translate(p, "recompute", FIELD_RECOMPUTE, item, words, "full, selective, none");
 	else if (!put_flag(p, "recompute", FIELD_RECOMPUTE_FLAG, "\"full\"", "\"none\""))

@@ -21,12 +21,31 @@ double network_model_flop(const struct network *network)
 	return PASSES * sum;
 }
 
+/* Returns true if selective recomputation computes the layer again. */
+static bool is_selected(const struct training_plan *plan, const struct network *network,
+			const struct stack_params *stack, const struct layer *layer)
+{
+	switch (layer->op) {
+	case LAYER_ATTENTION:
+		return (plan->modules & MODULE_CORE_ATTENTION) && !stack->fused_attention;
+	case LAYER_LAYER_NORM:
+	case LAYER_RMS_NORM:
+		return (plan->modules & MODULE_NORMS) && layer->block > 0;
+	case LAYER_GATE:
+	case LAYER_GELU:
+		return (plan->modules & MODULE_EXPERTS_GATE) &&
+		       network->layers[layer->inputs[0]].experts > 0;
+	default:
+		return false;
+	}
+}
+
 bool plan_recomputes(const struct training_plan *plan, const struct network *network,
 		     const struct stack_params *stack, size_t layer)
 {
 	const struct layer *layers = network->layers;
 	if (plan->params->recompute == RECOMPUTE_SELECTIVE)
-		return layers[layer].op == LAYER_ATTENTION && !stack->fused_attention;
+		return is_selected(plan, network, stack, &layers[layer]);
 	if (plan->params->recompute == RECOMPUTE_NONE || layers[layer].block == 0)
 		return false;
 	/* the block's own output is kept for the next block */

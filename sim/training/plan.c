@@ -290,6 +290,27 @@ static bool fill_shard(struct checker *c, const struct network *network)
 	return plan->shard ? true : fails(c, why);
 }
 
+static bool fill_modules(struct checker *c)
+{
+	static const char *const names[] = {"core_attn", "layernorm", "moe_act"};
+	const char *text = c->plan->params->recompute_modules;
+	while (*text) {
+		size_t length = strcspn(text, "+"), i = 0;
+		while (i < sizeof names / sizeof names[0] &&
+		       (strlen(names[i]) != length || strncmp(names[i], text, length) != 0))
+			i++;
+		if (i == sizeof names / sizeof names[0])
+			return fails(c, arena_printf(c->arena,
+						     "plan.recompute_modules: '%.*s' is unknown "
+						     "(write core_attn, layernorm or moe_act, "
+						     "joined by +)",
+						     (int)fmin((double)length, 40), text));
+		c->plan->modules |= 1u << i;
+		text += length + (text[length] == '+');
+	}
+	return true;
+}
+
 const struct training_plan *plan_new(struct arena *arena, const struct network *network,
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why)
@@ -302,7 +323,7 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 	/* every reason is reported */
 	bool ordered = read_order(&c), ranked = fill_ranks(&c), sharded = fill_shard(&c, network);
 	bool good = ordered && ranked && fill_replicas(&c) && fill_buckets(&c) && fill_batch(&c) &&
-		    sharded;
+		    fill_modules(&c) && sharded;
 	good = fill_blocks(&c, network) && good && fill_schedule(&c);
 	*why = c.why;
 	return good ? plan : NULL;

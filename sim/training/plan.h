@@ -24,6 +24,12 @@ enum plan_sharding { SHARDING_NONE, SHARDING_OPTIMIZER, SHARDING_GRADIENTS, SHAR
 /* Megatron-LM's buckets of gradients, or those of the exchange policy. */
 enum plan_buckets { BUCKETS_MEGATRON, BUCKETS_POLICY };
 enum plan_recomputation { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
+/* Modules that selective recomputation computes again, as bits (plan.recompute_modules). */
+enum plan_module {
+	MODULE_CORE_ATTENTION = 1, /* unfused attention, from its scores */
+	MODULE_NORMS = 2,          /* norms of blocks */
+	MODULE_EXPERTS_GATE = 4,   /* activations of experts */
+};
 
 /* The rows in plan_params.c describe each field. */
 struct plan_params {
@@ -31,6 +37,7 @@ struct plan_params {
 	double micro_batch_count, global_batch_count;
 	bool sequence_parallel, embedding_as_block, loss_as_block;
 	int recompute; /* enum plan_recomputation */
+	const char *recompute_modules;
 	bool early_stop;
 	int sharding; /* enum plan_sharding */
 	double replicas_count;
@@ -53,6 +60,7 @@ struct training_plan {
 	size_t sizes[AXIS_COUNT];
 	enum plan_axis order[AXIS_COUNT]; /* innermost first */
 	size_t rank_count, expert_count;
+	unsigned modules;   /* enum plan_module */
 	size_t chunk_count; /* parts of the network on each stage */
 	size_t micro_batch; /* samples */
 	size_t micro_batch_count;

@@ -45,10 +45,16 @@ static double kept_B(const struct training_plan *plan, const struct stack_params
 		     const struct layer *layer)
 {
 	const struct attention_shape *shape = &layer->attention;
+	const struct network *network = plan->shard->network;
+	bool selective = plan->params->recompute == RECOMPUTE_SELECTIVE;
+	bool again = selective &&
+		     plan_recomputes(plan, network, stack, (size_t)(layer - network->layers));
 	double all_B = sample_B(stack, layer);
+	if (again && layer->op != LAYER_ATTENTION)
+		return 0;
 	if (layer->op == LAYER_ATTENTION && stack->fused_attention)
 		all_B += statistic_B * (double)(shape->heads * layer->height * layer->width);
-	else if (layer->op == LAYER_ATTENTION && plan->params->recompute != RECOMPUTE_SELECTIVE)
+	else if (layer->op == LAYER_ATTENTION && !again)
 		all_B += layer->scores_count * stack_element_B(stack) * (shape->dropout ? 2.5 : 1);
 	return all_B * (double)plan->micro_batch;
 }

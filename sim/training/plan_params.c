@@ -40,8 +40,12 @@ static const struct param_row plan_rows[] = {
 		   "embedding, L logits and loss; empty means equal numbers",
 		   "Megatron-LM, --pipeline-model-parallel-layout"),
 	PARAM_CHOICE(struct plan_params, recompute, recompute_names, "none",
-		     "activations that backward computes again: none, those of unfused attention, "
-		     "or all"),
+		     "activations that backward computes again: none, those of "
+		     "plan.recompute_modules, or all"),
+	PARAM_TEXT(struct plan_params, recompute_modules, "core_attn",
+		   "what recompute=selective computes again, joined by +: core_attn (unfused "
+		   "attention), layernorm (norms of blocks), moe_act (activations of experts)",
+		   "Megatron-LM, --recompute-modules"),
 	PARAM_BOOL(struct plan_params, early_stop, "false",
 		   "whether full recomputation of a block stops at the last activation that "
 		   "backward needs",

@@ -162,6 +162,14 @@ for line in 'sequence_parallel = true;' 'chunks = 2;' 'overlap_tensor = "all";' 
 done
 verdict import_files.defaults_of_torchtitan_are_kept
 
+printf 'recompute_granularity: selective\nrecompute_modules: [layernorm, moe_act]\nmicro_batch_size: 1\n' >modules.yaml
+expect 0 'read: ' import plan modules.yaml
+shows 'recompute_modules = "layernorm.moe_act";'
+printf '%s' '--micro-batch-size 1 --recompute-granularity selective --recompute-modules moe_act' >modules.sh
+expect 0 'read: ' import plan modules.sh
+shows 'recompute_modules = "moe_act";'
+verdict import_files.modules_that_are_computed_again_keep_their_names
+
 # what no plan simulates is refused with the reason
 while IFS='|' read -r setting why; do
 	printf '{ "micro_batch_size": 1, %s }' "$setting" >refused.json
@@ -170,6 +178,7 @@ done <<'END'
 "offload_optimizer_device": "cpu"|in the host's memory, and no plan simulates
 "fsdp_offload_params": true|in the host's memory, and no plan simulates
 "expert_tensor_parallel_size": 2|splits each expert over GPUs, and no plan does
+"recompute_modules": ["layernorm", "mlp"]|is computed again by no plan
 "recompute_method": "block"|only some blocks of a stage again
 "fsdp": "hybrid_shard"|whose number is missing
 "mixed_precision": "int7"|is not a precision

@@ -476,6 +476,32 @@ static void recomputed_flop_is_that_of_the_repeated_layers(void)
 	arena_free(arena);
 }
 
+/* The names are Megatron-LM's. Each of the two blocks has one norm. */
+static void modules_name_what_is_computed_again(void)
+{
+	struct arena *arena = arena_new();
+	const struct network *network = read_tiny(arena);
+	const struct stack_params fused = {.precision = PRECISION_BF16, .fused_attention = true};
+	struct plan_params params = one_gpu;
+	size_t norms = 0;
+	const char *why;
+	params.recompute = RECOMPUTE_SELECTIVE;
+	params.recompute_modules = "layernorm+moe_act";
+	const struct training_plan *plan = plan_new(arena, network, &params, 1, &why);
+	for (size_t i = 0; i < network->layer_count; i++) {
+		bool again = plan_recomputes(plan, network, &fused, i);
+		enum layer_op op = network->layers[i].op;
+		CHECK(!again || (op == LAYER_LAYER_NORM && network->layers[i].block > 0));
+		norms += again;
+	}
+	CHECK(norms == 2);
+	params.recompute_modules = "layernorm+mlp";
+	CHECK(!plan_new(arena, network, &params, 1, &why) && strstr(why, "'mlp' is unknown"));
+	params.recompute_modules = "layer";
+	CHECK(!plan_new(arena, network, &params, 1, &why) && strstr(why, "'layer' is unknown"));
+	arena_free(arena);
+}
+
 /* With embedding and loss as a block each, 2 blocks fill 4 parts: each part has one of them. */
 static void embedding_and_loss_take_the_place_of_blocks(void)
 {
@@ -541,6 +567,7 @@ static const struct test tests[] = {
 	TEST(user_buffers_leave_a_quarter_of_sums_behind_the_product),
 	TEST(model_flop_is_three_forward_passes_with_whole_attention),
 	TEST(recomputed_flop_is_that_of_the_repeated_layers),
+	TEST(modules_name_what_is_computed_again),
 	TEST(interleaving_warms_up_with_all_passes_of_a_single_round),
 };
 

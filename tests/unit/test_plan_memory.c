@@ -91,6 +91,17 @@ static void activations_match_the_equations_of_korthikanti(void)
 	}
 }
 
+/* The inputs of both products behind the norms of a block are not kept: 2 x 2 bytes of S x H
+ * elements. */
+static void norms_that_are_computed_again_are_not_kept(void)
+{
+	struct plan_params params = one_gpu;
+	double whole_B = block_B(&params, &eager);
+	params.recompute = RECOMPUTE_SELECTIVE;
+	params.recompute_modules = "layernorm";
+	CHECK_NEAR(whole_B - block_B(&params, &eager), 2 * 2 * (double)S * H + 16 * S, 1e-12);
+}
+
 /* Full recomputation of two blocks keeps their inputs of 2 B and the activations of one block. It
  * changes nothing at embedding and loss. */
 static void full_recomputation_keeps_one_block_and_all_inputs(void)
@@ -501,6 +512,7 @@ static const struct test tests[] = {
 	TEST(least_time_has_the_bytes_of_data_groups_on_the_links_of_machines_and_gpus),
 	TEST(activations_match_the_equations_of_korthikanti),
 	TEST(full_recomputation_keeps_one_block_and_all_inputs),
+	TEST(norms_that_are_computed_again_are_not_kept),
 	TEST(products_keep_their_inputs_in_fp8),
 	TEST(sharding_matches_the_formulas_of_zero),
 	TEST(fsdp_gathers_two_blocks_with_their_gradients),
