@@ -10,6 +10,7 @@ const struct registry framework_registry = REGISTRY("framework", "frameworks", f
 
 static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
+static const char *const graph_scope_names[] = {"none", "router", "attention", NULL};
 static const char *const result_names[] = {"none", "outputs", "class", NULL};
 static const char *const precision_names[] = {"fp32",  "fp16",  "bf16", "fp8",
 					      "mxfp8", "nvfp4", NULL};
@@ -254,6 +255,11 @@ static const struct param_row stack_rows[] = {
 		struct stack_params, cuda_graph, "false",
 		"whether one CUDA graph holds forward and backward, so that the host launches once",
 		"eager frameworks launch kernel by kernel"),
+	PARAM_CHOICE(
+		struct stack_params, graph_scope, graph_scope_names, "none",
+		"parts of a block with experts that CUDA graphs hold: none, the router with the "
+		"counts of rows, or attention, too",
+		"Megatron-LM, --cuda-graph-scope: moe_router and moe_preprocess, or attn, too"),
 	PARAM_WHOLE(struct stack_params, norm_gpus_count, 1, 64, "1",
 		    "number of GPUs of a machine over whose images batch norm takes its statistics",
 		    "each GPU takes those of its own images; MLPerf's BN_GROUP"),

@@ -43,6 +43,7 @@ struct stack_params {
 	bool written_quantised, fused_sums;
 	double engine_wait_s, expert_call_s;
 	bool experts_wait, cuda_graph;
+	int graph_scope; /* enum stack_graph_scope */
 	double norm_gpus_count, norm_exchange_s, xla_clusters_count;
 };
 /* From PRECISION_FP8 on, factors of products in blocks are quantised; other values are bf16. */
@@ -66,6 +67,12 @@ enum stack_fusion {
 	FUSION_ALL,
 	FUSION_INFERENCE, /* this and the next cannot train */
 	FUSION_SESSION
+};
+/* The parts of a block with experts that CUDA graphs hold, if no graph holds the whole step. */
+enum stack_graph_scope {
+	GRAPH_NONE,
+	GRAPH_ROUTER,    /* the norm before the router, the router, and the counts of the rows */
+	GRAPH_ATTENTION, /* attention with its norm and sum, too */
 };
 /* The result of a step of only a forward pass, which is copied to the host and awaited. */
 enum stack_result {

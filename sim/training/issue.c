@@ -150,24 +150,33 @@ static double operator_s(const struct stack_params *stack, const struct op *op)
 	return stack->dispatch_s * (op->pass == PASS_BACKWARD ? stack->autograd_ratio : 1);
 }
 
+/* Appends what follows an op. Only a graph of the whole step needs no result on the host. */
+static void end_op(struct issuer *issuer, const struct op *op, bool whole)
+{
+	if (op->result_B > 0 && !whole) {
+		issue_waiting_copy(issuer, CALL_MEMCPY_D2H_ASYNC, op->result_B, op->name);
+		issuer->graph_begun = false;
+	}
+	gradients_behind(issuer, op);
+}
+
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 {
 	if (!gradients_before(issuer, op))
 		return;
 	const struct stack_params *stack = issuer->stack;
-	double work_s = operator_s(stack, op) + op->host_s;
 	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
 			    op->wait_s / fmax(1, op->kernels);
-	bool graph = stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE;
-	if (graph) {
-		if (issuer->graph_begun) {
-			extend_graph(issuer, op->kernels * (issuer->gpu->kernel_gap_s + duration_s),
-				     op->kernels, op->name);
-			gradients_behind(issuer, op);
-			return;
-		}
-		issuer->graph_begun = op->kernels > 0;
+	bool whole = stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE;
+	bool graph = whole || (op->captured && !issuer->spreads);
+	if (graph && issuer->graph_begun) {
+		extend_graph(issuer, op->kernels * (issuer->gpu->kernel_gap_s + duration_s),
+			     op->kernels, op->name);
+		end_op(issuer, op, whole);
+		return;
 	}
+	issuer->graph_begun = graph ? op->kernels > 0 : stack->cuda_graph && issuer->graph_begun;
+	double work_s = operator_s(stack, op) + (op->captured ? 0 : op->host_s);
 	if (work_s > 0)
 		issue_item(issuer, ITEM_THINK)->work_s = work_s;
 	if (op->kernels == 0 && op->update_of != NO_TENSOR)
@@ -175,7 +184,8 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	issue_random(issuer, op);
 	if (op->library)
 		issue_library_op(issuer, op);
-	for (uint32_t i = 0; i < op->kernels; i++) {
+	uint32_t launches = graph && op->kernels > 1 ? 1 : op->kernels;
+	for (uint32_t i = 0; i < launches; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);
 		bool by_library = op->library && !is_flash(op);
@@ -186,15 +196,16 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		launch->by_library = by_library;
 		launch->product = by_library && op->work.form == KERNEL_PRODUCT;
 		launch->norm = by_library && op->work.form == KERNEL_PASS;
-		if (graph && i + 1 == op->kernels) {
+		if (graph) {
 			issuer->graph_item = issuer->items.count - 1;
 			launch->nodes = 1;
 			launch->by_library = launch->product = launch->norm = false;
 		}
 	}
-	if (op->result_B > 0 && !graph)
-		issue_waiting_copy(issuer, CALL_MEMCPY_D2H_ASYNC, op->result_B, op->name);
-	gradients_behind(issuer, op);
+	if (launches < op->kernels)
+		extend_graph(issuer, (op->kernels - 1) * (issuer->gpu->kernel_gap_s + duration_s),
+			     op->kernels - 1, op->name);
+	end_op(issuer, op, whole);
 }
 
 void issue_bundle_copy(struct issuer *issuer, const struct exchange_params *exchange, double size_B,

@@ -508,6 +508,38 @@ static uint32_t add_training(struct builder *b)
 	return loss;
 }
 
+/* Returns true if a layer from `first` to the end of its block routes rows to experts. */
+static bool block_routes(const struct network *network, size_t first)
+{
+	const struct layer *layers = network->layers;
+	for (size_t i = first; i < network->layer_count && layers[i].block == layers[first].block;
+	     i++)
+		if (layers[i].op == LAYER_ROUTE)
+			return true;
+	return false;
+}
+
+/* Marks the ops that stack.graph_scope names. Attention ends with the sum behind it. */
+static void mark_captured(struct arena *arena, struct op_graph *graph,
+			  const struct network *network, const struct stack_params *stack)
+{
+	bool *captured = ARENA_ARRAY(arena, network->layer_count, bool), attends = true;
+	if (stack->graph_scope == GRAPH_NONE)
+		return;
+	for (size_t i = 1; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		if (layer->block != layer[-1].block)
+			attends = true;
+		captured[i] = layer->block > 0 && (attends ? stack->graph_scope == GRAPH_ATTENTION
+							   : block_routes(network, i));
+		attends &= layer->op != LAYER_ADD;
+	}
+	for (size_t i = 0; i < graph->count; i++) {
+		struct op *op = (struct op *)&graph->ops[i];
+		op->captured = op->pass != PASS_UPDATE && captured[op->layer];
+	}
+}
+
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
 			     const struct stack_params *stack, const struct gpu_params *gpu)
 {
@@ -546,5 +578,6 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 		((struct op *)graph.ops)[i].work.library_ratio = stack->library_ratio;
 	builder_group_updates((struct op *)graph.ops, graph.count, stack);
 	add_waits(&graph, stack);
+	mark_captured(arena, &graph, network, stack);
 	return graph;
 }

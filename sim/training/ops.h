@@ -45,6 +45,7 @@ struct op {
 	bool pointwise;          /* inference engines can compute it in the kernel of a product */
 	bool weights;            /* computes only gradients of weights */
 	bool inner;              /* its kernels belong to the operator before it */
+	bool captured;           /* a CUDA graph of a part of the block holds it */
 	bool of_variables;       /* casts a weight, so it can run when the step begins */
 	uint32_t kernels;        /* number of launches */
 	struct kernel_work work; /* work of each kernel */

@@ -54,15 +54,26 @@ static void of_experts(struct builder *b, uint32_t op, double count)
 	b->ops.items[op].work.grouped = builder_layer(b)->experts > 0;
 }
 
+/* Returns the kernels that quantise a factor. Transformer Engine has one for all experts only with
+ * scales of earlier steps (cast.cpp, multi_tensor_quantize_impl). A scale of the present tensor
+ * needs its largest value, a kernel that computes the scale, and the cast (quantizer.cpp). */
+static uint32_t convert_kernels(const struct builder *b, const struct linear_part *part)
+{
+	if (b->stack->expert_call_s <= 0 || part->product.count <= 1)
+		return 1;
+	return (uint32_t)part->product.count * (b->stack->precision == PRECISION_FP8 ? 3 : 1);
+}
+
 /* Adds the kernels that quantise a factor in both orders, because the product of the weights'
  * gradients reads its transpose. A norm or GELU writes FP8 itself; then one order remains, and the
  * norm writes less. It writes both orders of MXFP8, so only their scales are left to reorder for
- * the product. NVFP4 first needs the largest value of the tensor (Transformer Engine:
- * cast_transpose, quantize_mxfp8, swizzle, nvfp4_transpose). */
+ * the product. NVFP4, and FP8 of experts, first need the largest value of the tensor (Transformer
+ * Engine: cast_transpose, quantize_mxfp8, swizzle, nvfp4_transpose). */
 static uint32_t convert(struct builder *b, const char *what, const struct linear_part *part,
 			double elements, bool written, uint32_t input)
 {
 	double e_B = b->element_B, factors_B = 2 * part->factor_B, moved_B;
+	uint32_t kernels = convert_kernels(b, part);
 	if (!quantises(b))
 		return input;
 	if (b->stack->forward_only) { /* only one order, in a kernel before the product */
@@ -75,8 +86,8 @@ static uint32_t convert(struct builder *b, const char *what, const struct linear
 	else if (b->stack->precision == PRECISION_MXFP8)
 		moved_B = (written ? 0 : e_B + factors_B) + 4.0 / 32;
 	else
-		moved_B = written ? 1 : e_B + factors_B;
-	input = builder_op(b, what, 1, elements * moved_B, input);
+		moved_B = written ? 1 : (kernels > 1 ? 2 : 1) * e_B + factors_B;
+	input = builder_op(b, what, kernels, elements * moved_B, input);
 	of_experts(b, input, part->product.count);
 	return input;
 }

@@ -59,6 +59,70 @@ static void experts_one_by_one_cost_the_host_a_call_each(void)
 	CHECK_NEAR(waited_B, 48 * 128 * 8, 0);
 }
 
+/* A conversion of FP8 has three kernels for each of 16 experts in 48 layers. It reads 4096 x 8 rows
+ * of 2048 elements of 2 bytes twice, and writes both orders. One kernel of all experts reads them
+ * once. MXFP8 has one kernel for each expert. */
+static void experts_one_by_one_are_converted_by_kernels_of_their_own(void)
+{
+	struct stack_params stack = {
+		.l2_loss = L2_LOSS_NONE, .precision = PRECISION_FP8, .expert_call_s = 1e-6};
+	struct op_graph graph = graph_of_experts(8, &stack);
+	double elements = 4096 * 8 * 2048;
+
+	CHECK_NEAR(tally_of(&graph, "/gate_up.convert").kernels, 48 * 16 * 3, 0);
+	CHECK_NEAR(tally_of(&graph, "/down.grad_convert").kernels, 48 * 16 * 3, 0);
+	CHECK_NEAR(tally_of(&graph, "/gate_up.convert").bytes_B, 48 * elements * (2 + 2 + 1 + 1),
+		   1e-12);
+	CHECK_NEAR(tally_of(&graph, "/qkv.convert").kernels, 48, 0);
+	stack.expert_call_s = 0;
+	graph = graph_of_experts(8, &stack);
+	CHECK_NEAR(tally_of(&graph, "/gate_up.convert").kernels, 48, 0);
+	CHECK_NEAR(tally_of(&graph, "/gate_up.convert").bytes_B, 48 * elements * (2 + 1 + 1),
+		   1e-12);
+	stack.expert_call_s = 1e-6;
+	stack.precision = PRECISION_MXFP8;
+	graph = graph_of_experts(8, &stack);
+	CHECK_NEAR(tally_of(&graph, "/gate_up.convert").kernels, 48 * 16, 0);
+}
+
+/* Returns how many ops of that name a CUDA graph of a part of the block holds, or -1 if it holds
+ * those of some blocks only. */
+static int held(const struct op_graph *graph, const char *end)
+{
+	int count = 0, ops = 0;
+	for (size_t i = 0; i < graph->count; i++) {
+		bool same = ends_in(graph->ops[i].name, end) && graph->ops[i].pass != PASS_UPDATE;
+		ops += same;
+		count += same && graph->ops[i].captured;
+	}
+	return count == 0 || count == ops ? count : -1;
+}
+
+/* The scope `router` has the norm before the router, the router and the numbers of rows, in both
+ * passes of 48 blocks. The scope `attention` also has all before them in the block. */
+static void graphs_hold_the_parts_of_their_scope(void)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+				     .precision = PRECISION_BF16,
+				     .fusion = FUSION_LAYER,
+				     .experts_wait = true,
+				     .dispatch_s = 1e-6,
+				     .graph_scope = GRAPH_ROUTER};
+	struct op_graph graph = graph_of_experts(8, &stack);
+
+	CHECK(held(&graph, "/norm2") == 48 && held(&graph, "/moe/router") == 48);
+	CHECK(held(&graph, "/route.count") == 48 && held(&graph, "/router.grad_weight") == 48);
+	CHECK(held(&graph, "/attn/qkv") == 0 && held(&graph, "/moe/gate_up") == 0);
+	stack.graph_scope = GRAPH_ATTENTION;
+	graph = graph_of_experts(8, &stack);
+	CHECK(held(&graph, "/attn/qkv") == 48 && held(&graph, "/norm1") == 48);
+	CHECK(held(&graph, "/norm2") == 48 && held(&graph, "/moe/gate_up") == 0);
+	CHECK(held(&graph, "logits") == 0);
+	stack.graph_scope = GRAPH_NONE;
+	graph = graph_of_experts(8, &stack);
+	CHECK(held(&graph, "/norm2") == 0);
+}
+
 /* Megatron-Core multiplies by the probabilities in the activation, so the rows that come back are
  * only added. Its kernels read a token once for all of its rows. The gradient of a probability
  * reads the gradient and both halves of the gate. */
@@ -144,6 +208,8 @@ static void clamps_and_weighed_biases_are_kernels_of_their_own(void)
 static const struct test tests[] = {
 	TEST(rows_of_other_gpus_are_ordered_by_expert),
 	TEST(experts_one_by_one_cost_the_host_a_call_each),
+	TEST(experts_one_by_one_are_converted_by_kernels_of_their_own),
+	TEST(graphs_hold_the_parts_of_their_scope),
 	TEST(megatron_weighs_rows_in_the_activation),
 	TEST(quantised_rows_are_padded_unless_their_number_is_fixed),
 	TEST(clamps_and_weighed_biases_are_kernels_of_their_own),

@@ -383,7 +383,40 @@ static void host_waits_for_the_rows_of_experts_outside_of_graphs(void)
 	CHECK(issuer.items.count == 2);
 }
 
+/* Ops that a graph of a part of the block holds cost the host one launch. The graph ends where the
+ * host waits, or at an op that it does not hold. */
+static void a_graph_of_a_part_is_launched_once(void)
+{
+	struct stack_params stack = {.graph_scope = GRAPH_ROUTER};
+	struct op ops[] = {{.name = "norm", .kernels = 1, .captured = true, .host_s = 9e-6},
+			   {.name = "route", .kernels = 6, .captured = true, .host_s = 9e-6},
+			   {.name = "product", .kernels = 1, .host_s = 9e-6},
+			   {.name = "norm", .kernels = 1, .captured = true}};
+	struct issuer issuer = {
+		.arena = arena, .stack = &stack, .gpu = &gpu, .efficiency = &efficiency};
+
+	for (size_t i = 0; i < 4; i++) {
+		ops[i].pass = PASS_FORWARD;
+		ops[i].update_of = NO_TENSOR;
+		issue_op(&issuer, &ops[i], 0);
+	}
+	/* a graph of 7 kernels, the work and the launch of the product, and another graph */
+	CHECK(issuer.items.count == 4);
+	CHECK(issuer.items.items[0].call.nodes == 7);
+	CHECK(issuer.items.items[1].kind == ITEM_THINK);
+	CHECK(issuer.items.items[2].call.nodes == 0 && issuer.items.items[3].call.nodes == 1);
+	ops[0].result_B = 8;
+	issuer.items.count = 0;
+	issuer.graph_begun = false;
+	issue_op(&issuer, &ops[0], 0);
+	issue_op(&issuer, &ops[1], 0);
+	CHECK(issuer.items.count == 4);
+	CHECK(issuer.items.items[2].call.kind == CALL_STREAM_SYNCHRONIZE);
+	CHECK(issuer.items.items[3].call.kind == CALL_LAUNCH);
+}
+
 static const struct test tests[] = {
+	TEST(a_graph_of_a_part_is_launched_once),
 	TEST(host_waits_for_the_rows_of_experts_outside_of_graphs),
 	TEST(a_forward_pass_has_no_gradients_and_less_memory),
 	TEST(updates_of_a_bundle_wait_for_it_once),
