@@ -185,3 +185,11 @@ without=$(guests t320-same-esxi 0) with=$(guests t320-same-esxi 1000)
 awk "BEGIN { x = $(guests t320-same-lan 1000) - $(guests t320-same-lan 0); exit !(x > 3999.9 && x < 4000.1) }" ||
 	complain 'two cables have not four ends of 1000 W'
 verdict 'money.guests_of_one_machine_have_no_cable'
+
+# Of eight equal machines only a part is simulated. All 64 GPUs cost a rent, and their machines take 8 x 100 W.
+"$FARWIRE" run --topology dgx-h100 --gpus 64 --model resnet50 --batch 32 --stack pytorch --exchange nccl-2.18 -q --draws 0 \
+	--format csv --set gpu_cost.h100-sxm5.hour_price=2 --set gpu_cost.h100-sxm5.idle=0 --set gpu_cost.h100-sxm5.busy=0.01 \
+	--set cost.facility=1 --set cost.port_power=0W --set cost.port_rate_power=0W --set machine_cost.dgx-h100.power=100W >found.csv
+is cost_per_hour '64 * 2'
+is power_W "8 * 100 + 64 * 7 * $(column gpu_utilization)"
+verdict 'money.machines_that_are_not_simulated_cost_as_much'

@@ -56,6 +56,8 @@ static void power_laws_load_one_rank_more(void)
 		experts_spread(&e, distribution, 1.2);
 		CHECK(e.rows > 1.1 * 512 * 8 / 4 && e.rows < 512 * 8);
 		CHECK(e.active > 8 && e.active <= 16);
+		/* an expert that is active in several draws counts once */
+		CHECK(e.distinct >= e.active && e.distinct <= 16);
 		struct kernel_experts all = e;
 		all.held = 64;
 		experts_spread(&all, distribution, 1.2);
