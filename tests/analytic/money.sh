@@ -186,10 +186,13 @@ awk "BEGIN { x = $(guests t320-same-lan 1000) - $(guests t320-same-lan 0); exit 
 	complain 'two cables have not four ends of 1000 W'
 verdict 'money.guests_of_one_machine_have_no_cable'
 
-# Of eight equal machines only a part is simulated. All 64 GPUs cost a rent, and their machines take 8 x 100 W.
-"$FARWIRE" run --topology dgx-h100 --gpus 64 --model resnet50 --batch 32 --stack pytorch --exchange nccl-2.18 -q --draws 0 \
-	--format csv --set gpu_cost.h100-sxm5.hour_price=2 --set gpu_cost.h100-sxm5.idle=0 --set gpu_cost.h100-sxm5.busy=0.01 \
-	--set cost.facility=1 --set cost.port_power=0W --set cost.port_rate_power=0W --set machine_cost.dgx-h100.power=100W >found.csv
-is cost_per_hour '64 * 2'
-is power_W "8 * 100 + 64 * 7 * $(column gpu_utilization)"
+# One of 16 equal machines is simulated. All 128 GPUs cost a rent, and take 0.1 x 700 W. Their machines take 16 x 100 W.
+for symmetry in on off; do
+	"$FARWIRE" run --topology dgx-h100 --gpus 128 --exchange nccl-2.18 --collective all_reduce --set library.algorithm=ring \
+		--set case.symmetry=$symmetry -q --draws 0 --format csv --set gpu_cost.h100-sxm5.hour_price=2 \
+		--set gpu_cost.h100-sxm5.idle=0.1 --set cost.facility=1 --set cost.port_power=0W --set cost.port_rate_power=0W \
+		--set machine_cost.dgx-h100.power=100W >found.csv
+	is cost_per_hour '128 * 2'
+	is power_W '16 * 100 + 128 * 70'
+done
 verdict 'money.machines_that_are_not_simulated_cost_as_much'

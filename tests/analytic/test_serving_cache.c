@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The KV cache of a replica: shared prefixes, preempted requests, and copies in host memory. A token
- * takes 1 ms of an iteration, and 0.1 ms to host memory and back. */
+/* The KV cache of a replica: shared prefixes, preempted requests, and copies in host memory. A
+ * token takes 1 ms of an iteration, and 0.1 ms to host memory and back. */
 #include "tests/serving_bench.h"
 
 /* Three prompts of 100 tokens begin with the same 70 tokens, of which 64 are whole blocks of 16.
@@ -95,7 +95,8 @@ static void preempted_requests_come_back_from_host_memory(void)
 }
 
 /* Two pairs of requests follow each other, with one block in host memory. One request of each pair
- * is preempted and loads its tokens as in the test before, so the block is free for the second pair.
+ * is preempted and loads its tokens as in the test before, so the block is free for the second
+ * pair.
  */
 static void blocks_in_host_memory_are_free_when_they_are_loaded(void)
 {

@@ -266,7 +266,7 @@ static void throughput_counts_from_the_end_of_the_warm_up(void)
 }
 
 /* A batch of four begins with the fourth request. When the last of six requests arrives, one waits
- * for a full batch, which is no overload. */
+ * for a full batch, which does not count as overload. */
 static void requests_that_wait_for_a_full_batch_are_no_overload(void)
 {
 	struct serve_request all[6];
@@ -324,8 +324,10 @@ static void each_replica_has_a_front_end_of_its_own(void)
 static void a_message_that_is_being_sent_does_not_wait(void)
 {
 	const int64_t ms = PS_PER_S / 1000;
-	struct serve_request all[] = {
-		{0, 1, 1, 0, 0}, {10 * ms, 1, 1, 0, 0}, {13 * ms, 1, 1, 0, 0}, {13 * ms, 1, 1, 0, 0}};
+	struct serve_request all[] = {{0, 1, 1, 0, 0},
+				      {10 * ms, 1, 1, 0, 0},
+				      {13 * ms, 1, 1, 0, 0},
+				      {13 * ms, 1, 1, 0, 0}};
 	for (size_t count = 3; count <= 4; count++) {
 		struct bench b = bench_of(count);
 		all[2].arrival_ps = count == 4 ? 10 * ms : 13 * ms;
@@ -399,7 +401,8 @@ static void drafted_tokens_fill_the_rest_of_an_iteration(void)
 		b.params.drafted_count = 3;
 		b.params.acceptance_ratio = 1;
 		struct serving_answers answers = run(&b, 1, 100, by_rows);
-		CHECK_NEAR(answers.mean_s, tokens == 4 ? (9e-3 + 18e-3) / 2 : (11e-3 + 19e-3) / 2, 1e-9);
+		CHECK_NEAR(answers.mean_s, tokens == 4 ? (9e-3 + 18e-3) / 2 : (11e-3 + 19e-3) / 2,
+			   1e-9);
 		arena_free(b.arena);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What plans share in a search, and how the time of a micro-batch becomes that of a step. */
+/* Plans share micro-batches in a search, and their steps follow from the time of a micro-batch. */
 #include "sim/analysis/plan_estimate.h"
 #include "tests/test.h"
 #include "tests/tiny_plan.h"

@@ -19,8 +19,8 @@ struct slow_port {
 	call_done_fn *done[4]; /* by thread: completion of the call in progress */
 	void *ctx[4];
 	uint64_t arg[4];
-	int64_t takes_ps; /* 0: returns inside the call */
-	size_t calls[4];  /* by thread */
+	int64_t takes_ps;        /* 0: returns inside the call */
+	size_t calls[4];         /* by thread */
 	size_t pending_count;    /* queries of event 0 that find it pending */
 	size_t queries_count[2]; /* of event i on device i */
 };
@@ -358,7 +358,7 @@ static void sweep_queries_every_pending_event(void)
 	world_release(&w);
 }
 
-/* Event 0 of device 0 is pending in two rounds. Event 1 of device 1 is complete in the first one. */
+/* Event 0 of device 0 is pending in two rounds. Event 1 of device 1 is complete in the first. */
 static void events_are_queried_on_their_devices(void)
 {
 	static const struct item items[] = {

@@ -174,8 +174,8 @@ static void a_last_part_is_compressed_by_its_own_size(void)
 	}
 }
 
-/* Arguments of a call are compressed, too: 1000 B of them take 0.5 on the wire, 3 at the client and 2 at the
- * server. A plain allocation takes 76.9. */
+/* Arguments of a call are compressed, too: 1000 B of them take 0.5 on the wire, 3 at the client and
+ * 2 at the server. A plain allocation takes 76.9. */
 static void arguments_are_compressed_too(void)
 {
 	struct remote_world w;

@@ -463,9 +463,10 @@ static void each_service_has_its_own_answers(void)
 	arena_free(b.arena);
 }
 
-/* Each service has ten requests, one after the other. In the first one all take 12 ms, so their mean
- * has no error. In the second one five take 6 ms and five 18 ms. Their mean of 12 ms has a variance
- * of 10 x 36 / 9 / 10 = 4 ms^2, and the sum of both means has the same error of 1.833 x 2 ms. */
+/* Each service has ten requests, one after the other. In the first one all take 12 ms, so their
+ * mean has no error. In the second one five take 6 ms and five 18 ms. Their mean of 12 ms has a
+ * variance of 10 x 36 / 9 / 10 = 4 ms^2, and the sum of both means has the same error of 1.833 x 2
+ * ms. */
 static void error_of_the_latency_is_that_of_each_service(void)
 {
 	struct serve_request requests[2][10];

@@ -109,10 +109,8 @@ static void a_draft_network_runs_once_for_each_drafted_token(void)
 				      .prompt_rows = 5,
 				      .prompt_keys = {5, 5},
 				      .prompt_pairs = {15, 15}};
-	const struct iteration prompt = {.rows = 5,
-					 .prompt_rows = 5,
-					 .prompt_keys = {5, 5},
-					 .prompt_pairs = {15, 15}};
+	const struct iteration prompt = {
+		.rows = 5, .prompt_rows = 5, .prompt_keys = {5, 5}, .prompt_pairs = {15, 15}};
 	const struct iteration token = {
 		.rows = 2, .sequences = 2, .decode_rows = 2, .decode_keys = {200, 200}};
 	CHECK_NEAR(iteration_B(both, all),
