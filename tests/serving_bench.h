@@ -59,7 +59,7 @@ static struct iteration_time by_rows(void *ctx, const struct iteration *it)
 }
 
 /* Exponential with a mean of 1 s, whatever the batch. */
-static struct iteration_time by_chance(void *ctx, const struct iteration *it)
+static inline struct iteration_time by_chance(void *ctx, const struct iteration *it)
 {
 	struct bench *b = ctx;
 	return (struct iteration_time){-log(rng_uniform(&b->rng)), 0, 0};

@@ -172,6 +172,10 @@ bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 		return true;
 	while (all - q->blocks > r->free_blocks && prefix_evict(r))
 		;
+	if (all - q->blocks > r->free_blocks && q->prefix && q->prefix->users_count == 1) {
+		r->free_blocks += q->prefix->blocks - q->prefix_blocks; /* what it does not share */
+		q->prefix->blocks = q->prefix_blocks;
+	}
 	if (all - q->blocks > r->free_blocks) {
 		r->cause = all - q->blocks > r->free_blocks + r->leaving_blocks
 				   ? QUEUE_FOR_MEMORY

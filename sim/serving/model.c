@@ -423,7 +423,7 @@ static void learn_tokens(struct serving_model *model)
 			add_scan(model, layer);
 		if (model_is_quantised(network, layer) && layer->experts <= 1) {
 			model->adapted_layers++;
-			model->adapted_in += layer->tensors[0] / (double)layer->channels;
+			model->adapted_in += layer->tensors[0] / (double)layer->parts[0];
 			model->adapted_out += (double)layer->channels;
 		}
 		if (layer->op == LAYER_LINEAR && layer->experts > 0)

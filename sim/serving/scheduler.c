@@ -200,7 +200,7 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 		uint32_t stored = tokens_stored(r, q);
 		if (q->storing) {
 			r->cause = QUEUE_FOR_TRANSFERS;
-			return;
+			break;
 		}
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
 		if (n == 0 || (n > budget && !first))
@@ -210,7 +210,7 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 		if (params->reserve_output) /* the last token is not kept */
 			tokens = q->request->prompt + q->request->output - 1;
 		if (!blocks_take(r, q, tokens))
-			return;
+			break;
 		if (stored > 0) {
 			load(r, stored);
 			continue;
@@ -220,6 +220,10 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 			continue; /* its keys and values came from another replica */
 		take_part(r, q, n, it);
 		budget = n < budget ? budget - n : 0;
+	}
+	if (r->head && r->head->prefix) { /* others may evict the prefix while it waits */
+		prefix_leave(r, r->head);
+		r->head->cached = 0;
 	}
 	if (r->running_count + r->loading_count == r->running_most)
 		r->cause = QUEUE_FOR_LIMIT;

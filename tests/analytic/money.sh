@@ -53,6 +53,10 @@ kernel='--set kernel.m=4096 --set kernel.n=4096 --set kernel.k=4096 --set kernel
 	is power_W '1.5 * (200 + 2 * 10 * 0.25)'
 	predict --model resnet50 --batch 32 --stack pytorch $gpu
 	is power_W "50 + 30 + 120 * $(column gpu_utilization)"
+	# an adapter has the power of its faster direction
+	predict $kernel $gpu --set cost.facility=1.5 --set cost.port_power=4W --set cost.port_rate_power=6W \
+		--set link.cable.bandwidth=10Gbit/s --set link.cable.reverse_bandwidth=100Gbit/s
+	is power_W '1.5 * (200 + 2 * 10 * 0.25)'
 }
 verdict 'money.power_is_idle_power_and_the_share_of_busy_time'
 
@@ -99,6 +103,14 @@ remote='--model resnet50 --batch 32 --stack pytorch --program client --server se
 	predict $remote $gpu --set machine_cost.desk.power=60W --set machine_cost.desk.hour_price=1 --set gpu_cost.v100-sxm2.hour_price=2
 	is cost_per_hour 3
 	is power_W "60 + 50 + 30 + 120 * $(column gpu_utilization)"
+}
+# A rented client and half of an own server use 1.5 ends of the cable, a third of them the own machine. That machine also
+# takes a third of the further power. Its price of 87660 in 5 years of work is 2 an hour.
+# shellcheck disable=SC2086 # lists of words
+{
+	predict $remote $gpu $own --set machine_cost.desk.hour_price=1 --set cost.kwh_price=0.2 --set cost.port_price=876.6 \
+		--set cost.port_power=4W --set cost.further_power=30W
+	is cost_per_hour "1 + 0.5 * 2 + 0.2 + 0.5 * 0.02 + 0.0002 * (50 + 30 + 120 * $(column gpu_utilization) + (1.5 * 4 + 30) / 3)"
 }
 expect 0 '' run --topology box.cfg -q --draws 0 $remote --set gpu_cost.v100-sxm2.hour_price=2
 shows 'nothing states a price of desk '
@@ -173,3 +185,14 @@ without=$(guests t320-same-esxi 0) with=$(guests t320-same-esxi 1000)
 awk "BEGIN { x = $(guests t320-same-lan 1000) - $(guests t320-same-lan 0); exit !(x > 3999.9 && x < 4000.1) }" ||
 	complain 'two cables have not four ends of 1000 W'
 verdict 'money.guests_of_one_machine_have_no_cable'
+
+# One of 16 equal machines is simulated. All 128 GPUs cost a rent, and take 0.1 x 700 W. Their machines take 16 x 100 W.
+for symmetry in on off; do
+	"$FARWIRE" run --topology dgx-h100 --gpus 128 --exchange nccl-2.18 --collective all_reduce --set library.algorithm=ring \
+		--set case.symmetry=$symmetry -q --draws 0 --format csv --set gpu_cost.h100-sxm5.hour_price=2 \
+		--set gpu_cost.h100-sxm5.idle=0.1 --set cost.facility=1 --set cost.port_power=0W --set cost.port_rate_power=0W \
+		--set machine_cost.dgx-h100.power=100W >found.csv
+	is cost_per_hour '128 * 2'
+	is power_W '16 * 100 + 128 * 70'
+done
+verdict 'money.machines_that_are_not_simulated_cost_as_much'

@@ -85,6 +85,20 @@ awk -v experts="$(field "$experts" tensor_exposed_s)" -v both="$(field "$both" t
 	exit !(experts > 0 && pass > 0 && both - experts > 98 * pass && both - experts < 102 * pass && kernels > 0.98 * kernel && kernels < 1.02 * kernel) }'
 verdict stages_with_spread_experts_send_all_rows_of_each_gpu $?
 
+# Each stage of two GPUs gets half of 4,096 rows, and passes on 2 x 2,048 x 4,096 numbers of 2 B: half on each GPU, which
+# the other stage gathers.
+rows() { # TOKENS ARGUMENTS
+	rows=$1
+	shift
+	field "$(serve --topology dgx-h100 --model llama3-8b --set case.tensor=2 --set case.sequence=8192 --set serve.output=1 \
+		--set serve.prompt="$rows" "$@")" tensor_exposed_s
+}
+awk -v stages="$(rows 4096 --set case.pipeline=2)" -v one="$(rows 2048)" -v half="$(collective broadcast 16777216)" \
+	-v gather="$(collective all_gather 33554432)" 'BEGIN {
+	printf "  messages %s s, each half %s s, gathers %s s\n", stages - one, half, gather
+	exit !(half > 0 && stages - one > 0.999 * (half + gather) && stages - one < 1.001 * (half + gather)) }'
+verdict stages_pass_on_a_part_on_each_gpu $?
+
 # Mixtral has as many layers and features. One sum a layer is that of its experts, and 32,000 logits are gathered.
 moe=$(serve --topology dgx-h100 --model mixtral-8x7b --set case.tensor=2)
 awk -v sum="$sum" -v gather="$(collective all_gather 64000)" -v tensor="$(field "$moe" tensor_exposed_s)" 'BEGIN {
@@ -152,6 +166,18 @@ awk -v one="$(over_network 1)" -v two="$(over_network 2)" 'BEGIN {
 	printf "  transfer %s s from one GPU, %s s with spread experts\n", one, two
 	exit !(one > 0 && two > 0.995 * one && two < 1.005 * one) }'
 verdict spread_experts_send_keys_and_values_once $?
+# Two groups of two GPUs take turns with 8 requests of 4,096 tokens, 98,304 B each. So each GPU sends a quarter, with the
+# overhead of PCIe, if two GPUs of a group share the heads or two stages share the layers.
+sent() {
+	"$farwire" run serve-disaggregated-100g --set case.model=qwen3-30b-a3b --set case.sequence=8192 --set serve.rate=0.5 \
+		--set serve.requests=8 "$@" --draws 0 --format json --quiet | tr -d ' \n' |
+		grep -o '"n0.slot[0-3]n0.gpu[0-3]>n0.plx[01]","utilization":[^,]*,"carried_B":[^}]*' | sed 's/.*://' |
+		awk '{ part = 8 * 4096 * 98304 / 4; good += $1 > 1.1 * part && $1 < 1.15 * part } END { print good + 0, NR }'
+}
+[ "$(sent --set case.tensor=2 --set case.expert=4)" = '4 4' ] &&
+	[ "$(sent --set case.pipeline=2 --set case.expert=2)" = '4 4' ]
+verdict groups_send_keys_and_values_from_all_their_gpus $?
+
 # GPT-2 XL draws 10 requests at 4/s, so both services run for 2.5 s, and ResNet-50 draws 500 at 200/s.
 two=$("$farwire" run serve-tenants --set serve.gpt2-xl.requests=10 --set serve.resnet50.requests=20 \
 	--draws 0 --format csv --quiet)

@@ -186,6 +186,24 @@ static void a_run_with_countless_failures_takes_dalys_time(void)
 	CHECK(isinf(longrun_mean(&run, 1, 2).elapsed_s));
 }
 
+/* A repair is as long as 10^9 failures, and nothing else takes as much time. Two spares replace the
+ * first two failed machines, and the third failure waits until these are repaired. By then the
+ * third machine is repaired, too, so each third failure waits. */
+static void spares_are_used_in_the_order_of_their_repairs(void)
+{
+	for (size_t spares = 1; spares <= 3; spares++) {
+		const struct longrun run = {.work_s = 20,
+					    .interval_s = 1,
+					    .repair_s = 1e9,
+					    .spares_count = spares,
+					    .rates_Hz = {1, 0, 0, 0}};
+		const struct longrun_outcome outcome = longrun_mean(&run, 1, 1);
+		double waits = floor(outcome.failures_count / ((double)spares + 1));
+		CHECK(waits > 2);
+		CHECK_NEAR(outcome.parts_s[LONGRUN_REPAIR], waits * 1e9, 1e-6);
+	}
+}
+
 /* Each failure waits for a repair that is as long as 10^9 failures, and nothing else takes as much
  * time. The failures during a repair change nothing. */
 static void failures_during_a_long_repair_are_passed_in_one_step(void)
@@ -241,6 +259,7 @@ static const struct test tests[] = {
 	TEST(the_watchdog_ends_what_hangs),
 	TEST(an_incomplete_checkpoint_is_lost),
 	TEST(a_run_with_countless_failures_takes_dalys_time),
+	TEST(spares_are_used_in_the_order_of_their_repairs),
 	TEST(failures_during_a_long_repair_are_passed_in_one_step),
 	TEST(a_checkpoint_under_way_is_given_up_at_a_failure),
 	TEST(default_rates_give_the_interruptions_of_llama_3),

@@ -229,6 +229,28 @@ static void choices_are_those_of_coll_tuned(void)
 	arena_free(w->arena);
 }
 
+/* Gloo sends to all peers of an all-to-all together, whatever their number and the size, where Open
+ * MPI's rules send to one after the other. */
+static void gloo_exchanges_with_all_peers_together(void)
+{
+	static const size_t ranks[] = {2, 4, 6};
+	struct comm_world *w = hosts(2);
+	w->library.rules = RULES_GLOO;
+	for (size_t i = 0; i < 3; i++) {
+		size_t n = ranks[i];
+		const struct comm_shape shape = {.rank_count = n,
+						 .node_count = n,
+						 .rank_most = 1,
+						 .ring_count = 1,
+						 .socket = true};
+		struct collective_choice choice = library_choose(
+			&w->library, &shape, COLLECTIVE_ALL_TO_ALL, (double)n * 524288);
+		CHECK_TEXT(choice.algorithm->name, "all_to_all");
+		CHECK(choice.channel_count == n - 1);
+	}
+	arena_free(w->arena);
+}
+
 /* Buffers of GPUs are copied to host memory and back: 2 x 10 MB at 1 GB/s. */
 static void buffers_of_gpus_are_copied_there_and_back(void)
 {
@@ -254,6 +276,7 @@ int main(void)
 		TEST(ranks_in_host_memory_add_on_their_core),
 		TEST(gloo_adds_one_half_while_it_sends_the_other),
 		TEST(gloo_reduces_the_whole_buffer_and_gathers_parts),
+		TEST(gloo_exchanges_with_all_peers_together),
 		TEST(choices_are_those_of_coll_tuned),
 		TEST(buffers_of_gpus_are_copied_there_and_back),
 	};

@@ -141,32 +141,6 @@ static void front_end_that_is_too_slow_overloads_the_service(void)
 	}
 }
 
-/* Three prompts of 100 tokens begin with the same 70 tokens, of which 64 are whole blocks of 16.
- * The first one takes 0.1 s, each later one 0.036 s. The cache has 10 blocks: 4 shared ones, and 3
- * of a request. A request of another group evicts the prefix, so the next one of the first group
- * takes 0.1 s again. */
-static void shared_prefixes_are_processed_once(void)
-{
-	struct serve_request all[] = {{0, 100, 1, 1, 70},
-				      {PS_PER_S, 100, 1, 1, 70},
-				      {2 * PS_PER_S, 100, 1, 1, 70},
-				      {3 * PS_PER_S, 160, 1, 2, 0},
-				      {4 * PS_PER_S, 100, 1, 1, 70}};
-	for (int cache = 0; cache < 2; cache++) {
-		struct bench b = bench_of(5);
-		b.service.requests = (struct request_list){all, 5};
-		b.params.warmup_ratio = 0;
-		b.params.batching = BATCHING_CONTINUOUS;
-		b.params.batch_count = 4;
-		b.params.prefix_cache = cache;
-		b.service.generates = true;
-		struct serving_answers answers = run(&b, 1, 10, by_rows);
-		double sum_s = cache ? 0.1 + 2 * 0.036 + 0.16 + 0.1 : 4 * 0.1 + 0.16;
-		CHECK_NEAR(answers.mean_s, sum_s / 5, 1e-9);
-		arena_free(b.arena);
-	}
-}
-
 /* Two requests of 32 + 32 tokens need 4 blocks each of 6. If all blocks are reserved, the second
  * one waits until the first one has ended, at 32 + 31 = 63 ms, and none is preempted. */
 static void reserved_outputs_are_never_preempted(void)
@@ -223,92 +197,6 @@ static void engines_mix_and_cut_prompts_in_their_ways(void)
 	}
 }
 
-/* A first turn of 100 tokens has 29 more, the last of which is not kept: 128 ms. The second turn
- * begins with these 128 tokens, and processes 32 of its 160. Group 7 shares nothing. */
-static void a_turn_begins_with_the_turns_before_it(void)
-{
-	struct serve_request turns[] = {
-		{0, 100, 29, 1, 0}, {PS_PER_S, 160, 1, 1, 128}, {2 * PS_PER_S, 16, 1, 7, 0}};
-	struct bench b = bench_of(3);
-	b.service.requests = (struct request_list){turns, 3};
-	b.params.warmup_ratio = 0;
-	b.params.batching = BATCHING_CONTINUOUS;
-	b.params.batch_count = 4;
-	b.params.prefix_cache = true;
-	b.service.generates = true;
-	struct serving_answers answers = run(&b, 1, 100, by_rows);
-	CHECK_NEAR(answers.mean_s, (0.128 + 0.032 + 0.016) / 3, 1e-9);
-	arena_free(b.arena);
-}
-
-/* As above, but the 4 shared blocks are also in host memory. So the request behind the other group
- * waits 6.4 ms for 64 tokens, and processes 36 tokens. With 3 blocks there, they do not fit. */
-static void evicted_prefixes_come_from_host_memory(void)
-{
-	struct serve_request all[] = {
-		{0, 100, 1, 1, 70}, {PS_PER_S, 160, 1, 2, 0}, {2 * PS_PER_S, 100, 1, 1, 70}};
-	for (size_t blocks = 3; blocks <= 4; blocks++) {
-		struct bench b = bench_of(3);
-		b.service.requests = (struct request_list){all, 3};
-		b.params.warmup_ratio = 0;
-		b.params.batching = BATCHING_CONTINUOUS;
-		b.params.batch_count = 4;
-		b.params.prefix_cache = true;
-		b.service.generates = true;
-		b.host_blocks = blocks;
-		struct serving_answers answers = run(&b, 1, 10, by_rows);
-		double last_s = blocks == 4 ? 0.0064 + 0.036 : 0.1;
-		CHECK_NEAR(answers.mean_s, (0.1 + 0.16 + last_s) / 3, 1e-9);
-		CHECK_NEAR(answers.parts_s[SERVE_TRANSFER], blocks == 4 ? 0.0064 / 3 : 0, 1e-9);
-		arena_free(b.arena);
-	}
-}
-
-/* Two prompts of 16 tokens have a block of 3 each after 32 ms. Then the first request takes the
- * last block, and the second one is preempted. The first one ends after 16 more tokens, at 48 ms.
- * The second one processes 17 tokens again, in 17 ms, and 15 more tokens, until 80 ms. With a block
- * in host memory, it needs two blocks before it loads 16 tokens in 1.6 ms, and 16 ms for 16 tokens,
- * until 65.6 ms. */
-static void preempted_requests_come_back_from_host_memory(void)
-{
-	struct serve_request pair[] = {{0, 16, 17, 0, 0}, {0, 16, 17, 0, 0}};
-	for (size_t blocks = 0; blocks < 2; blocks++) {
-		struct bench b = bench_of(2);
-		b.service.requests = (struct request_list){pair, 2};
-		b.params.warmup_ratio = 0;
-		b.params.batching = BATCHING_CONTINUOUS;
-		b.params.batch_count = 8;
-		b.service.generates = true;
-		b.host_blocks = blocks;
-		struct serving_answers answers = run(&b, 1, 3, by_rows);
-		CHECK_NEAR(answers.preempted_count, 1, 0);
-		CHECK_NEAR(answers.mean_s, (0.048 + (blocks ? 0.0656 : 0.08)) / 2, 1e-9);
-		arena_free(b.arena);
-	}
-}
-
-/* A prompt of 32 tokens takes 32 ms. The second request shares its first block, so that its other
- * 16 tokens end at 49 ms, with the second token of the first request. All 4 blocks are used, and
- * the second request is preempted. The first one has its other 15 tokens at 64 ms. Then the second
- * one loads the 16 tokens that it does not share in 1.6 ms, and has its other 16 tokens at 81.6 ms.
- */
-static void preempted_requests_load_what_their_prefix_lacks(void)
-{
-	struct serve_request pair[] = {{0, 32, 17, 1, 17}, {0, 32, 17, 1, 17}};
-	struct bench b = bench_of(2);
-	b.service.requests = (struct request_list){pair, 2};
-	b.params.warmup_ratio = 0;
-	b.params.batching = BATCHING_CONTINUOUS;
-	b.params.batch_count = 8;
-	b.params.prefix_cache = true;
-	b.service.generates = true;
-	b.host_blocks = 3;
-	struct serving_answers answers = run(&b, 1, 4, by_rows);
-	CHECK_NEAR(answers.preempted_count, 1, 0);
-	CHECK_NEAR(answers.mean_s, (0.064 + 0.0816) / 2, 1e-9);
-	arena_free(b.arena);
-}
-
 /* One prompt token takes 1 ms. Then each iteration checks 3 drafted tokens and takes 4 ms for its 4
  * rows. If all are right, 8 tokens take 2 iterations, if none is, 8 of them. The last iteration
  * keeps only the tokens that are left: 5 tokens take 2 iterations. With a probability of 0.5 an
@@ -336,6 +224,64 @@ static void drafted_tokens_are_kept_up_to_the_first_wrong_one(void)
 	}
 }
 
+/* Without a length of the phases with arrivals there are no pauses. */
+static void equal_arrivals_have_no_pauses(void)
+{
+	struct bench b = bench_of(20);
+	b.params.rate_count = 10, b.params.spread_ratio = 0;
+	b.params.prompt_count = b.params.output_count = 8;
+	b.params.off_s = 5;
+	struct request_list list = requests_draw(b.arena, &b.params, 1, "equal", 10);
+	for (size_t i = 0; CHECK(list.count == 20) && i < 20; i++) {
+		CHECK(list.items[i].arrival_ps == (int64_t)(i + 1) * PS_PER_S / 10);
+		/* the network has room for 10 tokens */
+		CHECK(list.items[i].prompt == 8 && list.items[i].output == 2);
+	}
+	arena_free(b.arena);
+}
+
+/* The measurement begins with the second of three requests at half of them. */
+static void half_of_three_requests_warm_up_one(void)
+{
+	struct serve_request all[3] = {{0, 1, 1, 0, 0}, {0, 1, 1, 0, 0}, {0, 1, 1, 0, 0}};
+	struct bench b = bench_of(3);
+	b.service.requests = (struct request_list){all, 3};
+	b.params.warmup_ratio = 0.5;
+	CHECK_NEAR(run(&b, 1, 0, by_rows).requests_count, 2, 0);
+	arena_free(b.arena);
+}
+
+/* Twenty requests arrive together. Ten of them warm up a server for 2 s each, and the others take 1
+ * s each. The throughput counts from the end of the first ten on, when the last one begins. */
+static void throughput_counts_from_the_end_of_the_warm_up(void)
+{
+	struct serve_request all[20];
+	for (size_t i = 0; i < 20; i++)
+		all[i] = (struct serve_request){0, i < 10 ? 2000 : 1000, 1, 0, 0};
+	struct bench b = bench_of(20);
+	b.service.requests = (struct request_list){all, 20};
+	b.params.warmup_ratio = 0.5;
+	CHECK_NEAR(run(&b, 1, 0, by_rows).requests_per_s, 1, 1e-9);
+	arena_free(b.arena);
+}
+
+/* A batch of four begins with the fourth request. When the last of six requests arrives, one waits
+ * for a full batch, which does not count as overload. */
+static void requests_that_wait_for_a_full_batch_are_no_overload(void)
+{
+	struct serve_request all[6];
+	for (int64_t i = 0; i < 6; i++)
+		all[i] = (struct serve_request){i * PS_PER_S, 1, 1, 0, 0};
+	struct bench b = bench_of(6);
+	b.service.requests = (struct request_list){all, 6};
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_FIXED;
+	b.params.batch_count = 4;
+	CHECK_NEAR(run(&b, 1, 0, by_rows).overload_ratio, 0, 0);
+	CHECK_NEAR(b.iterations, 2, 0);
+	arena_free(b.arena);
+}
+
 /* A full server with equal services of 1 s ends the same number of requests in each part of a run.
  * With exponential services, n requests vary by sqrt(n), so half of the 90 % interval is 1.833 /
  * sqrt(n). Ten parts estimate this within a third (one standard deviation is 24 %). */
@@ -353,7 +299,146 @@ static void a_finite_run_has_the_error_of_its_batch_means(void)
 	}
 }
 
+/* Each of two replicas has a front end. A prompt of 100 tokens takes 100 ms, and its messages of
+ * 100 ms end at 200, 300 and 400 ms. One front end for both would end the sixth message at 700 ms.
+ */
+static void each_replica_has_a_front_end_of_its_own(void)
+{
+	struct serve_request pair[] = {{0, 100, 3, 0, 0}, {0, 100, 3, 0, 0}};
+	struct bench b = bench_of(2);
+	b.service.requests = (struct request_list){pair, 2};
+	b.service.generates = true;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.warmup_ratio = 0;
+	b.params.message_host_s = 0.1;
+	struct serving_answers answers = run(&b, 2, 100, by_rows);
+	CHECK_NEAR(answers.first_mean_s, 0.2, 1e-9);
+	CHECK_NEAR(answers.mean_s, 0.4, 1e-9);
+	arena_free(b.arena);
+}
+
+/* A prompt takes 1 ms, and its message 5 ms. The first request has its answer at 6 ms, and the
+ * measurement begins at 10 ms. Two requests that arrive then are ready at 12 ms, so the front end
+ * sends the second message from 17 ms on. If the last request arrives at 13 ms, that message waits.
+ * If only one request arrived at 10 ms, its message is being sent then, and none waits. */
+static void a_message_that_is_being_sent_does_not_wait(void)
+{
+	const int64_t ms = PS_PER_S / 1000;
+	struct serve_request all[] = {{0, 1, 1, 0, 0},
+				      {10 * ms, 1, 1, 0, 0},
+				      {13 * ms, 1, 1, 0, 0},
+				      {13 * ms, 1, 1, 0, 0}};
+	for (size_t count = 3; count <= 4; count++) {
+		struct bench b = bench_of(count);
+		all[2].arrival_ps = count == 4 ? 10 * ms : 13 * ms;
+		b.service.requests = (struct request_list){all, count};
+		b.service.generates = true;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 8;
+		b.params.warmup_ratio = 0.34;
+		b.params.message_host_s = 5e-3;
+		struct serving_answers answers = run(&b, 1, 100, by_rows);
+		CHECK_NEAR(answers.overload_ratio, count == 4 ? 1.0 / 3 : 0, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* The first message is sent from 100 to 200 ms. The second token comes at 101 ms, when that message
+ * no longer waits, so its own is sent from 200 to 300 ms. The other two join it for 50 ms each. So
+ * the front end takes the next request, which arrives at 150 ms, at 400 ms. Its prompt of 10 ms and
+ * its message of 100 ms follow. */
+static void tokens_that_join_a_message_take_their_own_time(void)
+{
+	struct serve_request pair[] = {{0, 100, 4, 0, 0}, {15 * (PS_PER_S / 100), 10, 1, 0, 0}};
+	struct bench b = bench_of(2);
+	b.service.requests = (struct request_list){pair, 2};
+	b.service.generates = true;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.warmup_ratio = 0;
+	b.params.merges = true;
+	b.params.message_host_s = 0.1;
+	b.params.merged_host_s = 0.05;
+	struct serving_answers answers = run(&b, 1, 100, by_rows);
+	CHECK_NEAR(answers.first_mean_s, (0.2 + 0.36) / 2, 1e-9);
+	CHECK_NEAR(answers.mean_s, (0.3 + 0.36) / 2, 1e-9);
+	arena_free(b.arena);
+}
+
+/* Four clients send a request at the begin. The front end takes each for 10 ms, so three of them
+ * wait. Clients of a closed loop wait for answers, so the service carries all that they send. The
+ * front end sends answers when it has taken all four, at 40 ms, and the last one is ready at 41 ms.
+ */
+static void clients_that_wait_for_answers_do_not_overload_the_front_end(void)
+{
+	struct bench b = bench_of(4);
+	b.service.generates = true;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.concurrency_count = b.params.batch_count = 4;
+	b.params.warmup_ratio = 0;
+	b.params.request_serial_s = 10e-3;
+	struct serving_answers answers = run(&b, 1, 100, by_rows);
+	CHECK_NEAR(answers.overload_ratio, 0, 0);
+	CHECK_NEAR(answers.mean_s, (3 * 40e-3 + 41e-3) / 4, 1e-9);
+	arena_free(b.arena);
+}
+
+/* Two requests draft 3 tokens each, and all are right. The first prompt is alone in an iteration of
+ * 1 ms. If an iteration has 4 tokens, the first request fills the next two, and has its other 8
+ * tokens at 9 ms. Then the second one takes 1 + 4 + 4 ms. If it has 5 tokens, the second prompt
+ * joins the first request at 1 ms. At 6 ms its second token joins, but 3 drafted ones have no room,
+ * and the first request ends at 11 ms. The other 7 tokens come in two iterations of 4 rows. */
+static void drafted_tokens_fill_the_rest_of_an_iteration(void)
+{
+	for (int tokens = 4; tokens <= 5; tokens++) {
+		struct serve_request pair[] = {{0, 1, 9, 0, 0}, {0, 1, 9, 0, 0}};
+		struct bench b = bench_of(2);
+		b.service.requests = (struct request_list){pair, 2};
+		b.service.generates = true;
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 2;
+		b.params.tokens_count = tokens;
+		b.params.drafted_count = 3;
+		b.params.acceptance_ratio = 1;
+		struct serving_answers answers = run(&b, 1, 100, by_rows);
+		CHECK_NEAR(answers.mean_s, tokens == 4 ? (9e-3 + 18e-3) / 2 : (11e-3 + 19e-3) / 2,
+			   1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* An iteration takes 1 ms for each row, and 1 ms for each request that gets a token, but not for
+ * each of 3 drafted ones, which are all right. The first prompt ends at 2 ms. The second one joins
+ * 4 rows of the first request for 5 + 2 ms. Then 8 rows for 2 requests end at 19 ms, and with them
+ * the first request, and 4 rows for the other one at 24 ms. */
+static void host_time_of_a_request_does_not_grow_with_drafted_tokens(void)
+{
+	struct serve_request pair[] = {{0, 1, 9, 0, 0}, {0, 1, 9, 0, 0}};
+	struct bench b = bench_of(2);
+	b.service.requests = (struct request_list){pair, 2};
+	b.service.generates = true;
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 2;
+	b.params.sequence_host_s = 1e-3;
+	b.params.drafted_count = 3;
+	b.params.acceptance_ratio = 1;
+	struct serving_answers answers = run(&b, 1, 100, by_rows);
+	CHECK_NEAR(answers.mean_s, (19e-3 + 24e-3) / 2, 1e-9);
+	arena_free(b.arena);
+}
+
 static const struct test tests[] = {
+	TEST(tokens_that_join_a_message_take_their_own_time),
+	TEST(equal_arrivals_have_no_pauses),
+	TEST(half_of_three_requests_warm_up_one),
+	TEST(throughput_counts_from_the_end_of_the_warm_up),
+	TEST(requests_that_wait_for_a_full_batch_are_no_overload),
+	TEST(each_replica_has_a_front_end_of_its_own),
+	TEST(a_message_that_is_being_sent_does_not_wait),
+	TEST(clients_that_wait_for_answers_do_not_overload_the_front_end),
+	TEST(drafted_tokens_fill_the_rest_of_an_iteration),
+	TEST(host_time_of_a_request_does_not_grow_with_drafted_tokens),
 	TEST(a_finite_run_has_the_error_of_its_batch_means),
 	TEST(a_closed_loop_has_the_throughput_of_its_clients),
 	TEST(the_throughput_is_the_rate_of_arrivals_up_to_the_capacity),
@@ -361,13 +446,8 @@ static const struct test tests[] = {
 	TEST(front_end_sends_one_message_after_the_other),
 	TEST(front_end_limits_the_throughput_of_a_closed_loop),
 	TEST(front_end_that_is_too_slow_overloads_the_service),
-	TEST(shared_prefixes_are_processed_once),
 	TEST(reserved_outputs_are_never_preempted),
 	TEST(engines_mix_and_cut_prompts_in_their_ways),
-	TEST(a_turn_begins_with_the_turns_before_it),
-	TEST(evicted_prefixes_come_from_host_memory),
-	TEST(preempted_requests_come_back_from_host_memory),
-	TEST(preempted_requests_load_what_their_prefix_lacks),
 	TEST(drafted_tokens_are_kept_up_to_the_first_wrong_one),
 };
 

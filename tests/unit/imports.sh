@@ -78,6 +78,10 @@ cat >json <<'END'
 END
 samples json
 is '64 4 0 1.05e-05' '64 4 1 1.15e-05' '128 4 0 1.2e-05'
+# two processes with three threads of two GPUs each
+sed 's/"nthreads":1/"nthreads":3/' json >threads
+samples threads
+is '64 12 0 1.05e-05' '64 12 1 1.15e-05' '128 12 0 1.2e-05'
 farwire import nccl-tests json
 grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'the name of the GPUs is missing'
 farwire import nccl-tests old

@@ -56,6 +56,8 @@ static void power_laws_load_one_rank_more(void)
 		experts_spread(&e, distribution, 1.2);
 		CHECK(e.rows > 1.1 * 512 * 8 / 4 && e.rows < 512 * 8);
 		CHECK(e.active > 8 && e.active <= 16);
+		/* an expert that is active in several draws counts once */
+		CHECK(e.distinct >= e.active && e.distinct <= 16);
 		struct kernel_experts all = e;
 		all.held = 64;
 		experts_spread(&all, distribution, 1.2);
@@ -149,6 +151,27 @@ static void experts_are_two_grouped_products_and_small_kernels(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
 }
 
+/* Rows of 2,040 numbers do not begin at multiples of 16, so a block loads them one by one. The
+ * second product then takes longer than one of 2,048, although it has fewer numbers. The kernels of
+ * older releases have no such loss. */
+static void rows_without_an_alignment_are_loaded_one_by_one(void)
+{
+	struct gpu_params gpu = {.generation = GENERATION_AMPERE,
+				 .fp32_flops = 10e12,
+				 .bf16_flops = 80e12,
+				 .memory_bandwidth_Bps = 1e12,
+				 .memory_efficiency_ratio = 0.8,
+				 .multiprocessors_count = 10};
+	for (int older = 0; older < 2; older++) {
+		struct kernel_work even = experts_of(64, 1), odd = even;
+		even.experts.older = odd.experts.older = older;
+		odd.experts.inner = 2040;
+		double even_s = kernel_duration_s(&gpu, &by_law, &even);
+		double odd_s = kernel_duration_s(&gpu, &by_law, &odd);
+		CHECK(older ? odd_s < even_s : odd_s > 2 * even_s);
+	}
+}
+
 /* Products of experts in a program use the fastest tile: 8 x 4 blocks of 64 x 128 on 10 SMs, 16
  * steps of 64. */
 static void products_of_experts_use_the_same_law(void)
@@ -175,6 +198,7 @@ int main(void)
 		TEST(power_laws_load_one_rank_more),
 		TEST(more_tokens_take_no_rows_from_an_expert),
 		TEST(experts_are_two_grouped_products_and_small_kernels),
+		TEST(rows_without_an_alignment_are_loaded_one_by_one),
 		TEST(products_of_experts_use_the_same_law),
 	};
 	return TEST_MAIN(tests);

@@ -288,6 +288,24 @@ static void route_with_least_latency_is_taken(void)
 	arena_free(map.arena);
 }
 
+/* Three links limit a stream to 5 GB/s, to nothing and to 2 GB/s, in either order. */
+static void the_lowest_limit_of_a_stream_on_three_links_counts(void)
+{
+	static const double limits[] = {5e9, 0, 2e9};
+	static const char *const ends[] = {"a", "m", "n", "b"};
+	struct map map = open_map();
+	for (size_t i = 0; i < 3; i++) {
+		struct link_traits traits = {.capacity_Bps = {1e10, 1e10}, .flow_Bps = limits[i]};
+		fabric_link_add(map.fabric, ends[i], link_kind_find("ethernet"),
+				node(&map, ends[i]), node(&map, ends[i + 1]), &traits);
+	}
+	int a = node(&map, "a"), n = node(&map, "n"), b = node(&map, "b");
+	CHECK(fabric_route(map.fabric, a, b, TRAFFIC_ANY)->flow_Bps == 2e9);
+	CHECK(fabric_route(map.fabric, b, a, TRAFFIC_ANY)->flow_Bps == 2e9);
+	CHECK(fabric_route(map.fabric, a, n, TRAFFIC_ANY)->flow_Bps == 5e9);
+	arena_free(map.arena);
+}
+
 /* 0.1 + 0.2 + 0.3 us and 0.6 us are equal in picoseconds, so one hop wins over three. */
 static void equal_latencies_take_the_fewest_hops(void)
 {
@@ -516,6 +534,7 @@ static const struct test tests[] = {
 	TEST(flow_takes_less_than_700_bytes),
 	TEST(shared_flows_count_how_long_others_delay_them),
 	TEST(route_with_least_latency_is_taken),
+	TEST(the_lowest_limit_of_a_stream_on_three_links_counts),
 	TEST(equal_latencies_take_the_fewest_hops),
 	TEST(equal_routes_are_chosen_by_name_in_both_directions),
 	TEST(pairs_of_ends_are_spread_over_equal_paths_of_switches),

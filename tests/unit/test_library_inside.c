@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Collectives inside one machine: constants of the generation, and the kernels of model servers. */
 #include "sim/collective/constants.h"
+#include "sim/collective/generation.h"
 #include "tests/library_shapes.h"
 
 static const char *custom(size_t gpus, double size_B)
@@ -59,6 +60,18 @@ static void each_engine_has_its_own_sizes(void)
 	}
 }
 
+/* src/platform-aws.cpp of aws-ofi-nccl has 150 us for p3dn, 75 us for p4d and p5, 35 us later. */
+static void the_plugin_of_efa_plans_with_a_latency_of_the_generation(void)
+{
+	static const double wanted_us[] = {0, 150, 75, 35, 35};
+	for (int i = 0; i < 5; i++) {
+		struct comm_shape shape = nodes(2);
+		shape.efa_generation = i;
+		shape.host_memory_only = i == 1;
+		CHECK_NEAR(efa_planned_s(&shape), 1e-6 * wanted_us[i], 1e-12);
+	}
+}
+
 /* Two experts of a token are on two machines: 2 (1 - 1/4) = 1.5 machines have one, so a row for
  * each expert is 2/1.5 rows too many. 16 GPUs have 16 (1 - (15/16)^2) = 1.9375 of them. */
 static void tokens_cross_the_network_once_for_each_machine(void)
@@ -76,6 +89,8 @@ static void tokens_cross_the_network_once_for_each_machine(void)
 	library.experts_nodes_count = 1;
 	once = library_choose(&library, &two, COLLECTIVE_ALL_TO_ALL, 1e6);
 	CHECK_NEAR(once.goodput_ratio[HOP_NET], 0.97 * 2, 1e-12);
+	/* both experts are on 8 GPUs of that machine: 8 (1 - (7/8)^2) = 1.875 */
+	CHECK_NEAR(once.goodput_ratio[HOP_NVLINK], 0.85 * 2 / 1.875, 1e-12);
 	CHECK_TEXT(library_choose(&library, &uneven, COLLECTIVE_ALL_TO_ALL, 1e6).algorithm->name,
 		   "all_to_all");
 	library.experts = EXPERTS_DIRECT;
@@ -201,6 +216,7 @@ static void all_to_all_pays_for_each_peer(void)
 static const struct test tests[] = {
 	TEST(custom_all_reduce_takes_one_shot_for_small_buffers_and_two_for_larger_ones),
 	TEST(each_engine_has_its_own_sizes),
+	TEST(the_plugin_of_efa_plans_with_a_latency_of_the_generation),
 	TEST(tokens_cross_the_network_once_for_each_machine),
 	TEST(custom_all_reduce_needs_access_to_all_peers),
 	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),

@@ -227,6 +227,25 @@ static void context_parallelism_gathers_keys_and_values(void)
 	arena_free(arena);
 }
 
+/* Two context groups have 8 of 16 tokens each, so the two GPUs of a tensor group add up half of the
+ * elements. Each of these GPUs has half of the heads, and gathers their keys and values of all
+ * tokens. */
+static void tensor_and_context_groups_divide_features_and_tokens(void)
+{
+	struct arena *arena = arena_new();
+	const char *why;
+	const struct shard_params both = {2, 2, 1, false, OVERLAP_ALL, 1, NULL, 0, false};
+	const struct network *whole = read_tiny(arena);
+	const struct shard *shard = shard_new(arena, whole, &both, &why);
+	double size = 8 * 8, loss = 3 * 2 * 8, kv = 2 * 16 * 8 / 2;
+	CHECK_NEAR(exchanged(shard, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE), (2 * 4 + 2) * size + loss,
+		   0);
+	CHECK_NEAR(exchanged(shard, SHARD_CONTEXT, COLLECTIVE_ALL_GATHER), 2 * 2 * kv, 0);
+	CHECK_NEAR(exchanged(shard, SHARD_CONTEXT, COLLECTIVE_REDUCE_SCATTER), 2 * kv, 0);
+	CHECK_NEAR(shard->network->macs_count, whole->macs_count / 4, 1e-12);
+	arena_free(arena);
+}
+
 /* 16 tokens that each use 2 of 4 experts are 32 rows of 8 features. Forward sends them to their
  * experts and back, backward does so with their gradients. Each of 2 GPUs holds 2 experts. Each GPU
  * of a tensor group of 2 sends the rows of half of the tokens. */
@@ -555,6 +574,7 @@ static const struct test tests[] = {
 	TEST(tensor_parallelism_leaves_the_first_matrix_of_an_adapter_whole),
 	TEST(tensor_parallelism_reduces_four_times_in_each_block),
 	TEST(context_parallelism_gathers_keys_and_values),
+	TEST(tensor_and_context_groups_divide_features_and_tokens),
 	TEST(experts_exchange_their_rows_four_times),
 	TEST(groups_of_experts_need_experts),
 	TEST(ranks_and_groups_follow_the_order),

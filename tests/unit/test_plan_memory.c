@@ -444,6 +444,35 @@ static void least_time_has_the_bytes_of_data_groups_on_the_links_of_machines_and
 	arena_free(arena);
 }
 
+/* Two stages on four machines with a GPU each: a stage has two units and two ranks. Forward,
+ * backward and gradients of weights of a unit take 1 s each, so two micro-batches take 2 x 6 s on
+ * the first stage. Its last backward pass begins 4 s before the end, because it includes gradients
+ * of weights. Then each machine sends half of 10 B of gradients twice, at 1 B/s. So the step takes
+ * 12 - 4 + 10 s. On fast links it takes as long as the second stage, which begins at 2 s. */
+static void gradients_of_weights_are_computed_beside_the_last_data(void)
+{
+	static const struct plan_links slow = {1, 1, 1e12}, fast = {1, 1e12, 1e12};
+	struct plan_params params = one_gpu;
+	params.pp_count = 2;
+	params.global_batch_count = 4;
+	params.schedule = "zb-h1";
+	struct arena *arena = arena_new();
+	const char *why = NULL;
+	const struct training_plan *plan = plan_new(arena, gpt(arena, 2), &params, 4, &why);
+	if (CHECK(plan)) {
+		struct unit_least units[4] = {0};
+		for (size_t i = 0, first = 0; i < 4; i++, first = plan_unit_end(plan, first))
+			units[i] = (struct unit_least){.first = first,
+						       .forward_s = 1,
+						       .backward_s = 1,
+						       .weights_s = 1,
+						       .reduced_B = 5};
+		CHECK_NEAR(plan_least_s(plan, units, 4, &slow), 12 + 10 - 4, 1e-12);
+		CHECK_NEAR(plan_least_s(plan, units, 4, &fast), 2 + 12, 1e-9);
+	}
+	arena_free(arena);
+}
+
 /* Four GPUs in a context group leave no GPU for four copies of the network. Two in a group are the
  * smallest change: two copies then fill the GPUs. */
 static void nearest_plan_fills_the_gpus_with_data_groups(void)
@@ -525,6 +554,7 @@ static const struct test tests[] = {
 	TEST(tensor_groups_divide_heads_of_keys_and_values),
 	TEST(fsdp_also_shares_frozen_parameters),
 	TEST(nearest_plan_shares_the_optimizer_before_it_recomputes),
+	TEST(gradients_of_weights_are_computed_beside_the_last_data),
 	TEST(nearest_plan_fills_the_gpus_with_data_groups),
 };
 int main(void)

@@ -19,8 +19,10 @@ struct slow_port {
 	call_done_fn *done[4]; /* by thread: completion of the call in progress */
 	void *ctx[4];
 	uint64_t arg[4];
-	int64_t takes_ps; /* 0: returns inside the call */
-	size_t calls[4];  /* by thread */
+	int64_t takes_ps;        /* 0: returns inside the call */
+	size_t calls[4];         /* by thread */
+	size_t pending_count;    /* queries of event 0 that find it pending */
+	size_t queries_count[2]; /* of event i on device i */
 };
 static struct slow_port slow;
 
@@ -34,11 +36,16 @@ static void slow_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 {
 	CHECK(port == &slow.port && thread < 4);
 	slow.calls[thread]++;
+	bool queries = call->kind == CALL_EVENT_QUERY;
+	if (queries && call->event < 2 && call->event == call->device)
+		slow.queries_count[call->device]++;
 	slow.done[thread] = done;
 	slow.ctx[thread] = ctx;
 	slow.arg[thread] = arg;
 	if (slow.takes_ps > 0)
 		engine_after(w.engine, slow.takes_ps, slow_return, NULL, thread);
+	else if (queries && call->event == 0 && slow.pending_count > 0 && slow.pending_count--)
+		done(ctx, arg, CALL_NOT_READY);
 	else
 		done(ctx, arg, CALL_OK);
 }
@@ -184,7 +191,6 @@ static void repeated_calls_are_counted(void)
 static void threads_wait_for_signals_of_others(void)
 {
 	struct player *player;
-
 	setup();
 	world_build(&w);
 	stop_after = 0;
@@ -224,7 +230,6 @@ static void calls_that_return_at_once_do_not_overflow_the_stack(void)
 	struct call_thread thread = {.name = "main", .count = CALLS + 1};
 	struct program program = {.threads = &thread, .thread_count = 1};
 	struct player *player;
-
 	setup();
 	world_build(&w);
 	stop_after = 0;
@@ -248,7 +253,6 @@ static void gpu_time_is_counted_for_each_step(void)
 	static const struct program program = {
 		.threads = &thread, .thread_count = 1, .stream_count = 1};
 	struct player *player;
-
 	setup();
 	world_build(&w);
 	stop_after = 0;
@@ -280,7 +284,6 @@ static void number_of_polls_follows_from_time_and_round_trip(void)
 					       .signal_count = 1,
 					       .poller = {.enabled = true, .sleep_s = 10 * US}};
 	struct player *player;
-
 	setup();
 	world_build(&w);
 	stop_after = 0;
@@ -305,7 +308,6 @@ static void watch_without_a_poller_makes_no_call(void)
 					       .event_count = 1,
 					       .signal_count = 1};
 	struct player *player;
-
 	setup();
 	world_build(&w);
 	stop_after = 0;
@@ -341,7 +343,6 @@ static void sweep_queries_every_pending_event(void)
 					       .signal_count = 2,
 					       .poller = {.enabled = true, .sleep_s = 10 * US}};
 	const struct step_record *record;
-
 	setup();
 	world_build(&w);
 	stop_after = 0;
@@ -354,6 +355,31 @@ static void sweep_queries_every_pending_event(void)
 	CHECK_US(record->mark_ps, 209);
 	CHECK_US(record->end_ps, 316);
 	CHECK(record->polls_count == 26 + 8);
+	world_release(&w);
+}
+
+/* Event 0 of device 0 is pending in two rounds. Event 1 of device 1 is complete in the first. */
+static void events_are_queried_on_their_devices(void)
+{
+	static const struct item items[] = {
+		WATCH(0, 0),
+		{.kind = ITEM_WATCH, .signal = 1, .call = {.event = 1, .device = 1}},
+		AWAIT(0, 1),
+		AWAIT(1, 1),
+	};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct program program = {.threads = &thread,
+					       .thread_count = 1,
+					       .event_count = 2,
+					       .signal_count = 2,
+					       .poller = {.enabled = true, .sleep_s = 10 * US}};
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	slow = (struct slow_port){.port = {.call = slow_call}, .pending_count = 2};
+	const struct player *player = play(&program, &slow.port, NULL, 1);
+	CHECK(slow.queries_count[0] == 3 && slow.queries_count[1] == 1);
+	CHECK(player_step_at(player, 0)->polls_count == 4);
 	world_release(&w);
 }
 
@@ -384,7 +410,6 @@ static void record_waits_for_the_round_of_the_poller(void)
 					       .signal_count = 2,
 					       .poller = {true, 10 * US, true}};
 	const struct step_record *record;
-
 	setup();
 	w.guest_params.thread_wake_s = 1 * US;
 	world_build(&w);
@@ -418,7 +443,6 @@ static void late_watch_does_not_end_the_next_step(void)
 					       .event_count = 2,
 					       .signal_count = 1};
 	struct player *player;
-
 	setup();
 	world_build(&w);
 	stop_after = 0;
@@ -432,7 +456,6 @@ static void threads_have_spans_in_the_trace(void)
 {
 	struct trace *trace;
 	size_t calls = 0, waits = 0;
-
 	setup();
 	world_build(&w);
 	trace = trace_new(w.arena);
@@ -467,7 +490,6 @@ static void pause_between_steps_belongs_to_no_step(void)
 	static const struct call_thread thread = {"main", items, 1};
 	static const struct program program = {.threads = &thread, .thread_count = 1};
 	struct player *player;
-
 	setup();
 	world_build(&w);
 	stop_after = 20;
@@ -561,6 +583,7 @@ static const struct test tests[] = {
 	TEST(gpu_time_is_counted_for_each_step),
 	TEST(number_of_polls_follows_from_time_and_round_trip),
 	TEST(watch_without_a_poller_makes_no_call),
+	TEST(events_are_queried_on_their_devices),
 	TEST(record_waits_for_the_round_of_the_poller),
 	TEST(sweep_queries_every_pending_event),
 	TEST(late_watch_does_not_end_the_next_step),

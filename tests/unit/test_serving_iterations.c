@@ -463,31 +463,24 @@ static void each_service_has_its_own_answers(void)
 	arena_free(b.arena);
 }
 
-/* Without a length of the phases with arrivals there are no pauses. */
-static void equal_arrivals_have_no_pauses(void)
+/* Each service has ten requests, one after the other. In the first one all take 12 ms, so their
+ * mean has no error. In the second one five take 6 ms and five 18 ms. Their mean of 12 ms has a
+ * variance of 10 x 36 / 9 / 10 = 4 ms^2, and the sum of both means has the same error of 1.833 x 2
+ * ms. */
+static void error_of_the_latency_is_that_of_each_service(void)
 {
-	struct bench b = bench_of(100);
-	b.params.rate_count = 10, b.params.requests_count = 20;
-	b.params.prompt_count = b.params.output_count = 8;
-	b.params.off_s = 5;
-	struct request_list list = requests_draw(b.arena, &b.params, 1, "equal", 10);
-	for (size_t i = 0; CHECK(list.count == 20) && i < 20; i++) {
-		CHECK(list.items[i].arrival_ps == (int64_t)(i + 1) * PS_PER_S / 10);
-		/* the network has room for 10 tokens */
-		CHECK(list.items[i].prompt == 8 && list.items[i].output == 2);
-	}
-	arena_free(b.arena);
-}
-
-/* The measurement begins with the second of three requests at half of them. */
-static void half_of_three_requests_warm_up_one(void)
-{
+	struct serve_request requests[2][10];
 	struct bench b = bench_of(4);
-	b.params.warmup_ratio = 0.5;
-	add(&b, 0, 0,
-	    (const struct serve_request[]){{0, 1, 1, 0, 0}, {0, 1, 1, 0, 0}, {0, 1, 1, 0, 0}}, 3);
-	run(&b, 1);
-	CHECK(b.runs[0].all->requests_count == 2);
+	for (int64_t i = 0; i < 10; i++) {
+		requests[0][i] = (struct serve_request){i * PS_PER_S / 10, 1, 2, 0, 0};
+		requests[1][i] = (struct serve_request){i * PS_PER_S / 10, 1, i < 5 ? 1 : 3, 0, 0};
+	}
+	add(&b, 0, 0, requests[0], 10);
+	add(&b, 1, 0, requests[1], 10);
+	run(&b, 2);
+	CHECK_NEAR(b.runs[0].service->latency_error_ratio, 0, 1e-6);
+	CHECK_NEAR(b.runs[1].service->latency_error_ratio, 1.833 * 2 / 12, 1e-6);
+	CHECK_NEAR(b.runs[0].all->latency_error_ratio, 1.833 * 2 / 24, 1e-6);
 	arena_free(b.arena);
 }
 
@@ -588,8 +581,7 @@ static const struct test tests[] = {
 	TEST(a_batch_needs_no_place_for_the_last_token),
 	TEST(a_timeline_has_the_parts_of_an_iteration),
 	TEST(each_service_has_its_own_answers),
-	TEST(equal_arrivals_have_no_pauses),
-	TEST(half_of_three_requests_warm_up_one),
+	TEST(error_of_the_latency_is_that_of_each_service),
 	TEST(batching_is_continuous_only_for_generated_tokens),
 	TEST(requests_go_on_at_the_least_busy_replica),
 };

@@ -43,22 +43,28 @@ static struct serving_model *model_with_experts(int experts)
 	return model_from(with_experts(experts, 64), with_experts(experts, 1));
 }
 
+/* Returns Llama 3 8B with the draft, the adapters or the spread of the spec. */
+static struct serving_model *llama_with(struct serving_model_spec spec)
+{
+	static const struct overhead none;
+	spec.network = network_of("llama3-8b", 64);
+	spec.one_token = network_of("llama3-8b", 1);
+	spec.stack = &stack;
+	spec.gpu = &gpu;
+	spec.efficiency = &by_law;
+	spec.rows_max = 64;
+	spec.sequences_max = 8;
+	spec.time_ratios[0] = spec.time_ratios[1] = 1;
+	struct serving_model *model = serving_model_new(arena, &spec);
+	serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
+	return model;
+}
+
 /* With requests spread over four GPUs, an iteration takes the time of a quarter of its rows,
  * rounded up, of its sequences and of its keys. */
 static void an_iteration_is_spread_over_the_gpus_of_a_replica(void)
 {
-	struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
-					  .one_token = network_of("llama3-8b", 1),
-					  .stack = &stack,
-					  .gpu = &gpu,
-					  .efficiency = &by_law,
-					  .rows_max = 64,
-					  .sequences_max = 8,
-					  .spread = 4,
-					  .time_ratios = {1, 1}};
-	struct serving_model *spread = serving_model_new(arena, &spec);
-	static const struct overhead none;
-	serving_model_overhead_set(spread, (const struct overhead *[]){&none, &none});
+	struct serving_model *spread = llama_with((struct serving_model_spec){.spread = 4});
 	struct iteration all = {.rows = 21,
 				.sequences = 6,
 				.decode_rows = 4,
@@ -74,6 +80,64 @@ static void an_iteration_is_spread_over_the_gpus_of_a_replica(void)
 				 .prompt_keys = {4.25, 4.25},
 				 .prompt_pairs = {38.25, 38.25}};
 	CHECK_NEAR(iteration_B(spread, all), iteration_B(model_of("llama3-8b"), part), 1e-12);
+	/* two requests are on two of the GPUs, with 3 drafted tokens each */
+	all = (struct iteration){.rows = 8,
+				 .sequences = 8,
+				 .decode_rows = 2,
+				 .drafted = 6,
+				 .decode_keys = {200, 200}};
+	part = (struct iteration){.rows = 2,
+				  .sequences = 2,
+				  .decode_rows = 1,
+				  .drafted = 3,
+				  .decode_keys = {100, 100}};
+	CHECK_NEAR(iteration_B(spread, all), iteration_B(model_of("llama3-8b"), part), 1e-12);
+}
+
+/* The draft network processes the prompt once. Then it has an iteration for each of 3 drafted
+ * tokens, with a row for each of the two requests that check them. */
+static void a_draft_network_runs_once_for_each_drafted_token(void)
+{
+	struct serving_model *draft = model_of("mixtral-8x7b");
+	struct serving_model *both =
+		llama_with((struct serving_model_spec){.draft = draft, .draft_count = 3});
+	const struct iteration all = {.rows = 13,
+				      .sequences = 8,
+				      .decode_rows = 2,
+				      .drafted = 6,
+				      .decode_keys = {200, 200},
+				      .prompt_rows = 5,
+				      .prompt_keys = {5, 5},
+				      .prompt_pairs = {15, 15}};
+	const struct iteration prompt = {
+		.rows = 5, .prompt_rows = 5, .prompt_keys = {5, 5}, .prompt_pairs = {15, 15}};
+	const struct iteration token = {
+		.rows = 2, .sequences = 2, .decode_rows = 2, .decode_keys = {200, 200}};
+	CHECK_NEAR(iteration_B(both, all),
+		   iteration_B(model_of("llama3-8b"), all) + iteration_B(draft, prompt) +
+			   3 * iteration_B(draft, token),
+		   1e-12);
+}
+
+/* The four products of each of 32 blocks have 4,096 + 4,096 + 4,096 + 14,336 inputs and 6,144 +
+ * 4,096 + 28,672 + 4,096 outputs. Two adapters of rank 8 have 8 numbers of 2 B for each input and
+ * output. Two requests use 2 (1 - 1 / 4) = 1.5 of them on average. Each has 4 rows, 3 of them
+ * drafted. A row is read, becomes 8 numbers, which are read again, and is added to the output. */
+static void adapters_read_their_ranks_and_the_rows(void)
+{
+	const double in = 32 * (3 * 4096.0 + 14336), out = 32 * (2 * 4096.0 + 6144 + 28672);
+	const struct iteration it = {.rows = 8,
+				     .sequences = 8,
+				     .decode_rows = 2,
+				     .drafted = 6,
+				     .decode_keys = {200, 200}};
+	struct serving_model *plain = model_of("llama3-8b");
+	struct serving_model *adapted =
+		llama_with((struct serving_model_spec){.adapters = 2, .lora = 8});
+	CHECK_NEAR(serving_model_memory_B(adapted) - serving_model_memory_B(plain),
+		   2 * 2 * 8 * (in + out), 1e-9);
+	CHECK_NEAR(iteration_B(adapted, it) - iteration_B(plain, it),
+		   2 * (8 * (in + 2 * out + 2 * 128 * 8) + 1.5 * 8 * (in + out)), 1e-9);
 }
 
 /* Two layers of latent attention with ranks of 512 and 64 have 2 x 576 x 2 B, on one GPU and on
@@ -501,6 +565,8 @@ static void gaps_of_a_graph_are_not_kernel_time(void)
 
 static const struct test tests[] = {
 	TEST(an_iteration_is_spread_over_the_gpus_of_a_replica),
+	TEST(a_draft_network_runs_once_for_each_drafted_token),
+	TEST(adapters_read_their_ranks_and_the_rows),
 	TEST(attention_computes_in_16_bits),
 	TEST(a_server_drops_no_features),
 	TEST(only_iterations_without_prompts_are_graphs),

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Plans share micro-batches in a search, and their steps follow from the time of a micro-batch. */
+#include "sim/analysis/plan_estimate.h"
+#include "tests/test.h"
+#include "tests/tiny_plan.h"
+
+static struct arena *arena;
+
+static const struct training_plan *plan_of(struct plan_params params, size_t ranks)
+{
+	const char *why = NULL;
+	struct plan_params *own = ARENA_NEW(arena, struct plan_params);
+	*own = params;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), own, ranks, &why);
+	CHECK(plan && !why);
+	return plan;
+}
+
+/* Only FSDP with several ranks gathers parameters, and it needs four micro-batches to count. */
+static void gathers_count_from_four_micro_batches_on(void)
+{
+	struct plan_params params = one_gpu;
+	params.sharding = SHARDING_PARAMETERS;
+	params.global_batch_count = 2 * 4;
+	CHECK(plan_passes_gathers(plan_of(params, 2)));
+	CHECK(!plan_passes_gathers(plan_of(params, 1)));
+	params.global_batch_count = 2 * 3;
+	CHECK(!plan_passes_gathers(plan_of(params, 2)));
+	params.global_batch_count = 2 * 4;
+	params.sharding = SHARDING_OPTIMIZER;
+	CHECK(!plan_passes_gathers(plan_of(params, 2)));
+}
+
+/* Two and four copies of a tensor group of two share a micro-batch of that group. With gathers each
+ * has its own, on all copies. Two GPUs with halves of the experts need both of them. */
+static void plans_share_a_micro_batch_unless_they_gather(void)
+{
+	struct plan_passes p = {.arena = arena};
+	struct plan_params params = one_gpu;
+	params.tp_count = 2;
+	params.micro_batch_count = 3;
+	params.sharding = SHARDING_PARAMETERS;
+	const struct training_plan *two = plan_of(params, 4), *four = plan_of(params, 8);
+	for (int gathers = 0; gathers < 2; gathers++) {
+		plan_passes_want(&p, two, NULL, gathers);
+		plan_passes_want(&p, four, NULL, gathers);
+	}
+	if (CHECK(p.passes.count == 3)) {
+		const struct known_pass *passes = p.passes.items;
+		CHECK(passes[0].gpu_count == 2 && passes[0].batch_count == 3 && !passes[0].gathers);
+		CHECK(passes[1].gpu_count == 4 && passes[1].batch_count == 6 && passes[1].gathers);
+		CHECK(passes[2].gpu_count == 8 && passes[2].batch_count == 12 && passes[2].gathers);
+	}
+	struct training_plan experts = *plan_of(one_gpu, 4);
+	experts.expert_count = 2;
+	plan_passes_want(&p, &experts, NULL, false);
+	if (CHECK(p.passes.count == 4))
+		CHECK(p.passes.items[3].gpu_count == 2 && p.passes.items[3].batch_count == 2);
+}
+
+/* Returns the units of a network of two blocks on two stages: embedding, blocks and logits. */
+static struct known_units units_of(const struct training_plan *plan, const char *key,
+				   double forward_s)
+{
+	struct unit_least *units = ARENA_ARRAY(arena, 4, struct unit_least);
+	for (size_t i = 0, first = 0; i < 4; i++, first = plan_unit_end(plan, first))
+		units[i] = (struct unit_least){
+			.first = first, .forward_s = forward_s, .backward_s = 2 * forward_s};
+	return (struct known_units){key, units, 4};
+}
+
+/* Each stage has two units, which take 1 s forward and 2 s backward. So a micro-batch takes 12 s of
+ * kernels, and 24 s as simulated, of which the GPU waits 6 s for its host. Kernels are 1.5 times as
+ * long as without gaps. The second stage begins after 2 x 1.5 s, takes 2 x 2 x 4.5 s for two
+ * micro-batches, and the first stage needs another 2 x 3 s: 27 s. That is more than the 2 x 2 x 3 x
+ * 2 s of a busy stage with its calls. */
+static void a_bubble_has_no_time_of_the_host(void)
+{
+	struct plan_passes p = {.arena = arena, .links = {1, 1e12, 1e12}};
+	struct plan_params params = one_gpu;
+	params.pp_count = 2;
+	params.global_batch_count = 2;
+	const struct training_plan *plan = plan_of(params, 2);
+	plan_passes_want(&p, plan, NULL, false);
+	struct known_pass *pass = &p.passes.items[0];
+	*VEC_PUSH(arena, &p.units) = units_of(plan, arena_printf(arena, "%s 0", pass->key), 1);
+	pass->all_s = 24;
+	pass->host_s = 6;
+	CHECK_NEAR(plan_passes_estimate_s(&p, arena, plan, false), 27, 1e-9);
+	pass->host_s = 12; /* no time between kernels: 2 + 2 x 6 + 4 s are less than a busy stage */
+	CHECK_NEAR(plan_passes_estimate_s(&p, arena, plan, false), 24, 1e-9);
+}
+
+/* 1F1B and a schedule that delays gradients of weights have units of their own. */
+static void schedules_that_split_backward_have_their_own_units(void)
+{
+	struct plan_passes p = {.arena = arena, .links = {1, 1e12, 1e12}};
+	struct plan_params params = one_gpu;
+	params.pp_count = 2;
+	params.global_batch_count = 2;
+	const struct training_plan *whole = plan_of(params, 2);
+	params.schedule = "zb-h1";
+	const struct training_plan *split = plan_of(params, 2);
+	plan_passes_want(&p, whole, NULL, false);
+	plan_passes_want(&p, split, NULL, false);
+	if (!CHECK(p.passes.count == 1))
+		return;
+	const char *key = p.passes.items[0].key;
+	*VEC_PUSH(arena, &p.units) = units_of(whole, arena_printf(arena, "%s 0", key), 1);
+	*VEC_PUSH(arena, &p.units) = units_of(split, arena_printf(arena, "%s 1", key), 10);
+	CHECK_NEAR(plan_passes_least_s(&p, arena, whole), 2 + 2 * 6 + 4, 1e-9);
+	CHECK_NEAR(plan_passes_least_s(&p, arena, split), 20 + 2 * 60, 1e-9);
+}
+
+static const struct test tests[] = {
+	TEST(gathers_count_from_four_micro_batches_on),
+	TEST(plans_share_a_micro_batch_unless_they_gather),
+	TEST(a_bubble_has_no_time_of_the_host),
+	TEST(schedules_that_split_backward_have_their_own_units),
+};
+
+int main(void)
+{
+	arena = arena_new();
+	int failed = TEST_MAIN(tests);
+	arena_free(arena);
+	return failed;
+}
