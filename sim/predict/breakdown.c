@@ -283,11 +283,13 @@ static size_t largest_of(const double *values, size_t count)
 	return largest;
 }
 
+/* From this part of the time on in which a link or a front end works, it limits the server. */
+static const double SATURATED = 0.8;
+
 /* Returns the cause if messages with keys and values limit the server. It is the network if a link
  * is in use for most of the time, and latency or software of the transfers otherwise. */
 static struct cause transfer_cause(const struct prediction *prediction)
 {
-	const double SATURATED = 0.8;
 	double most = 0;
 	for (size_t i = 0; i < prediction->link_count; i++)
 		most = fmax(most, prediction->links[i].utilization);
@@ -306,6 +308,8 @@ static struct cause queue_cause(const struct serving_answers *answers, const str
 		[QUEUE_FOR_OTHERS] = {PART_QUEUE, "batching"},
 	};
 	size_t cause = largest_of(answers->queue_ratios, QUEUE_CAUSE_COUNT);
+	if (answers->overload_ratio >= OVERLOAD_LEAST && answers->front_end_ratio >= SATURATED)
+		return causes[SERVE_OVERHEAD];
 	if (cause == QUEUE_FOR_TRANSFERS)
 		return causes[SERVE_TRANSFER];
 	if (cause == QUEUE_FOR_GPU && answers->overload_ratio >= OVERLOAD_LEAST)
@@ -329,6 +333,8 @@ static void summarize_serving(struct arena *arena, const struct serving_answers 
 		[SERVE_TRANSFER] = transfer_cause(prediction),
 		[SERVE_OTHER] = {PART_BATCH, "batching"},
 	};
+	if (answers->front_end_ratio >= SATURATED)
+		causes[SERVE_OVERHEAD] = (struct cause){PART_ISSUE, "front end-bound"};
 	causes[SERVE_QUEUE] = queue_cause(answers, causes);
 	causes[SERVE_QUEUE].part = PART_QUEUE;
 	bool overload = answers->overload_ratio >= OVERLOAD_LEAST;

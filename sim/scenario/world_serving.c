@@ -426,6 +426,8 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.rows_max = (size_t)ceil((double)rows_most(service) / spread),
 		.sequences_max = (size_t)ceil(sequences / spread),
 		.draft_count = params->drafted_count,
+		.graph_sizes = params->graph_sizes_count,
+		.graph_most = params->graph_most_count,
 		.adapters = params->adapters_count,
 		.lora = params->adapter_rank_count,
 		.spread = spread,

@@ -275,6 +275,10 @@ static void add_service(struct answers_summing *sums, const struct serving *serv
 	const struct serve_params *params = service->spec->params;
 	sums->has_objective |=
 		params->latency_slo_s > 0 || params->first_slo_s > 0 || params->between_slo_s > 0;
+	double worked_s = s_from_ps(service->front_end_ps) / (double)service->process_count;
+	double span_s = s_from_ps(serving_now_ps(serving));
+	sums->answers.front_end_ratio =
+		fmax(sums->answers.front_end_ratio, span_s > 0 ? worked_s / span_s : 0);
 	sums->answers.preempted_count += (double)service->preempted_count;
 	size_t before = sums->count;
 	double before_s = sums->answers.mean_s;

@@ -60,8 +60,9 @@ struct service {
 	size_t group_count;                          /* of requests that share tokens */
 	uint32_t *longest;                           /* by group: the most tokens that are shared */
 	bool continuous;
-	struct store *store; /* of all replicas; NULL: each has its own */
-	int64_t *free_ps;    /* when each process of the front end has done its work */
+	struct store *store;  /* of all replicas; NULL: each has its own */
+	int64_t *free_ps;     /* when each process of the front end has done its work */
+	int64_t front_end_ps; /* work of all of them */
 	size_t process_count;
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	struct rng accepted; /* draws how many drafted tokens are right */

@@ -159,22 +159,32 @@ static struct kernel_work with_weights(const struct serving_model *model, const 
 	return work;
 }
 
+/* Returns the probability that a row uses a given expert of the layer, or 0 without experts. */
+static double used_ratio(const struct layer *layer)
+{
+	return layer->op == LAYER_LINEAR && layer->experts > 0
+		       ? fmin(1, tokens_of(layer) / (double)layer->experts)
+		       : 0;
+}
+
 static void add_line(struct serving_model *model, struct kernel_family *family,
 		     const struct op *from_op, const struct op *to_op)
 {
 	const struct kernel_work from = with_weights(model, from_op);
 	const struct kernel_work to = with_weights(model, to_op);
+	const struct layer *layer = &model->spec.one_token->layers[from_op->layer];
+	double used = used_ratio(layer);
 	bool fused = model_is_fused(model, from_op, 1);
 	for (size_t i = 0; i < family->lines.count; i++) {
 		struct linear_kernel *line = &family->lines.items[i];
-		if (line->fused == fused && same_work(&line->from, &from) &&
-		    same_work(&line->to, &to)) {
+		if (line->fused == fused && line->used_ratio == used &&
+		    same_work(&line->from, &from) && same_work(&line->to, &to)) {
 			line->kernels += from_op->kernels;
 			return;
 		}
 	}
 	*VEC_PUSH(model->arena, &family->lines) =
-		(struct linear_kernel){from, to, from_op->kernels, fused};
+		(struct linear_kernel){from, to, from_op->kernels, fused, used};
 }
 
 /* Fills the family of the head, or of all other layers, from graphs at two numbers of rows. */
@@ -205,6 +215,19 @@ static double between(double from, double to, double share)
 	return from + (to - from) * share;
 }
 
+/* Takes experts that no row uses from a product of all experts. Rows choose experts at random and
+ * independently, so an expert of which a row needs the part p is unused by n rows with the
+ * probability (1 - p)^n. Its weights are not read, and the used experts have more rows each. */
+static void leave_out_experts(struct kernel_work *work, const struct linear_kernel *line,
+			      double rows)
+{
+	double unused_ratio = pow(1 - line->used_ratio, rows);
+	double weights_B = 2 * line->from.bytes_B - line->to.bytes_B; /* bytes of no rows */
+	work->bytes_B -= unused_ratio * fmax(0, weights_B);
+	work->product.m /= 1 - unused_ratio;
+	work->product.count *= 1 - unused_ratio;
+}
+
 static double family_s(const struct serving_model *model, const struct kernel_family *family,
 		       double rows)
 {
@@ -222,6 +245,8 @@ static double family_s(const struct serving_model *model, const struct kernel_fa
 			work.product = (struct kernel_product){
 				between(a->m, b->m, share), between(a->n, b->n, share),
 				between(a->k, b->k, share), between(a->count, b->count, share)};
+			if (line->used_ratio > 0)
+				leave_out_experts(&work, line, rows);
 		}
 		sum_s += line->kernels *
 			 kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
@@ -333,7 +358,7 @@ static double rows_s(struct serving_model *model, double rows)
 	if (*known < 0 && !model->spec.one_token)
 		*known = batch_s(model, (size_t)rows);
 	else if (*known < 0)
-		*known = family_s(model, &model->body[rows > model->few_rows], rows);
+		*known = family_s(model, &model->body, rows);
 	return *known;
 }
 
@@ -429,10 +454,8 @@ static void learn_tokens(struct serving_model *model)
 		if (layer->op == LAYER_LINEAR && layer->experts > 0)
 			all_rows = fmax(all_rows, (double)layer->experts / tokens_of(layer));
 	}
-	model->few_rows = floor(all_rows);
 	model->fused_rows = fused_rows(model);
-	fill_family(model, &model->body[0], 1, false);
-	fill_family(model, &model->body[1], (size_t)ceil(all_rows), false);
+	fill_family(model, &model->body, (size_t)ceil(all_rows), false);
 	fill_family(model, &model->head, 1, true);
 }
 
@@ -530,12 +553,22 @@ static void add_drafting(const struct serving_model *model, const struct iterati
 		add_time(time, serving_model_time(draft, &step), model->spec.draft_count);
 }
 
+/* Returns true if the iteration may be in a CUDA graph: it only generates tokens, for a number of
+ * requests for which a graph was captured. */
+static bool has_graph(const struct serving_model_spec *spec, const struct iteration *iteration)
+{
+	double requests = ceil(iteration->decode_rows), power = exp2(ceil(log2(requests)));
+	return !(iteration->prompt_rows > 0) &&
+	       (!(spec->graph_sizes > 0) || requests <= spec->graph_sizes ||
+		(requests >= power && requests <= spec->graph_most));
+}
+
 struct iteration_time serving_model_time(void *ctx, const struct iteration *all)
 {
 	struct serving_model *model = ctx;
 	const struct iteration part = part_of(all, model->spec.spread), *iteration = &part;
 	bool prompts = iteration->prompt_rows > 0;
-	const struct overhead *table = model->tables[prompts];
+	const struct overhead *table = model->tables[!has_graph(&model->spec, iteration)];
 	double kernel_s = model->spec.rpc_part_count > 0 ? 0 : sum_of_kernels_s(model, iteration);
 	for (size_t i = 0; i < model->spec.rpc_part_count; i++)
 		kernel_s += model->spec.rpc_parts[i].ratio *

@@ -96,6 +96,9 @@ struct serving_model_spec {
 	/* Drafts draft_count tokens for each sequence; NULL: drafting takes no time. */
 	struct serving_model *draft;
 	double draft_count;
+	/* All batches of up to graph_sizes requests have a CUDA graph, and powers of two up to
+	 * graph_most. graph_sizes 0: all have one */
+	double graph_sizes, graph_most;
 	double adapters, lora; /* low-rank adapters of linear layers in blocks, and their rank */
 	/* The replica has several GPUs, and one_token is the part of one GPU; NULL: one GPU.
 	 * collective_s returns the time of a collective of a group of them. */

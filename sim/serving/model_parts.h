@@ -9,6 +9,8 @@ struct linear_kernel {
 	struct kernel_work from, to; /* at the family's two numbers of rows */
 	double kernels;
 	bool fused; /* the all-reduce of a few rows does their work */
+	/* Probability that a row uses an expert of the GPU; 0: the kernels have no experts. */
+	double used_ratio;
 };
 struct kernel_family {
 	VEC(struct linear_kernel) lines;
@@ -45,9 +47,7 @@ struct serving_model {
 	struct attention attentions[ATTENTIONS_MAX];
 	size_t attention_count;
 	struct recurrence scans;
-	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
-	struct kernel_family body[2], head;
-	double few_rows;
+	struct kernel_family body, head;
 	double fused_rows; /* most rows whose all-reduces do more than sums (model_is_fused) */
 	/* Linear layers with adapters: their number, and the sums of their inputs and outputs. */
 	double adapted_layers, adapted_in, adapted_out;

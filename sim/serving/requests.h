@@ -49,7 +49,8 @@ struct serve_params { /* the group `serve` of a case */
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
 	const char *cache_host;
 	int weights, kv; /* enum serve_type */
-	double request_host_s, request_serial_s, sequence_host_s;
+	double request_host_s, request_serial_s, prompt_host_s, sequence_host_s;
+	double graph_sizes_count, graph_most_count;
 	double front_ends_count, message_host_s, merged_host_s, stream_interval_count;
 	bool merges;
 	double token_time_ratio, prompt_time_ratio;

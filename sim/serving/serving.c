@@ -39,6 +39,7 @@ int64_t front_end_work(struct service *service, size_t index, double work_s)
 	int64_t *free_ps = &service->free_ps[index % service->process_count];
 	int64_t now_ps = serving_now_ps(service->serving);
 	*free_ps = (now_ps > *free_ps ? now_ps : *free_ps) + ps_from_s(work_s);
+	service->front_end_ps += ps_from_s(work_s);
 	return *free_ps;
 }
 
@@ -57,16 +58,24 @@ static void call_next(struct service *service, int64_t sent_ps)
 		     service, index);
 }
 
+/* Returns the time in which the front end reads a request. */
+static double read_s(const struct service *service, size_t index)
+{
+	const struct serve_params *params = service->spec->params;
+	return params->request_serial_s +
+	       params->prompt_host_s * service->spec->requests.items[index].prompt;
+}
+
 /* Returns the requests that wait for the front end: to be taken, or to be answered to the end. */
 static size_t front_end_waiting(const struct service *service)
 {
 	const struct serve_params *params = service->spec->params;
 	int64_t now_ps = serving_now_ps(service->serving);
-	int64_t take_ps = ps_from_s(params->request_serial_s) + ps_from_s(params->request_host_s);
 	int64_t message_ps = ps_from_s(params->message_host_s);
 	size_t waiting = 0;
 	for (size_t i = 0; i < service->called_count; i++) {
 		const struct query *q = &service->queries[i];
+		int64_t take_ps = ps_from_s(read_s(service, i) + params->request_host_s);
 		waiting += now_ps < (q->request ? q->end_ps - message_ps : q->since_ps - take_ps);
 	}
 	return waiting;
@@ -83,7 +92,7 @@ static void take(void *ctx, uint64_t index)
 		service->opened_waiting += front_end_waiting(service);
 	if (open && last)
 		service->arrivals_end_waiting += front_end_waiting(service);
-	int64_t taken_ps = front_end_work(service, index, params->request_serial_s) +
+	int64_t taken_ps = front_end_work(service, index, read_s(service, index)) +
 			   ps_from_s(params->request_host_s);
 	service->queries[index].since_ps = taken_ps;
 	if (open && !last)

@@ -115,6 +115,7 @@ struct serving_answers {
 	double attainment_ratio;   /* share of requests that meet all objectives */
 	double cdf_s[SERVE_CDF_POINTS];         /* quantiles serve_cdf_shares of the latency */
 	double queue_ratios[QUEUE_CAUSE_COUNT]; /* shares of all waits in queues by cause */
+	double front_end_ratio; /* part of the time in which the busiest front end worked */
 	/* Requests by which the queues grew between the warm-up and the last arrival, and those
 	 * that were refused, as a share of those that arrived. A few percent are
 	 * usual, because queues vary. */

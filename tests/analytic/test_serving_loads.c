@@ -40,8 +40,9 @@ static void the_throughput_is_the_rate_of_arrivals_up_to_the_capacity(void)
 }
 
 /* Prompts of 100 tokens take 0.1 s. Their host time is 0.25 s, of which a process takes 0.05 s for
- * each in turn. Two requests are sent at 0 and reach the scheduler at 0.25 and 0.3 s. The first one
- * is served until 0.35 s, and the second one until 0.45 s. */
+ * each in turn: 0.03 s for a request, and 0.2 ms for each token of its prompt. Two requests are
+ * sent at 0 and reach the scheduler at 0.25 and 0.3 s. The first one is served until 0.35 s, and
+ * the second one until 0.45 s. */
 static void host_time_of_requests_delays_their_first_token(void)
 {
 	struct bench b = bench_of(2);
@@ -49,7 +50,8 @@ static void host_time_of_requests_delays_their_first_token(void)
 	b.service.requests = (struct request_list){pair, 2};
 	b.params.warmup_ratio = 0;
 	b.params.request_host_s = 0.2;
-	b.params.request_serial_s = 0.05;
+	b.params.request_serial_s = 0.03;
+	b.params.prompt_host_s = 0.2e-3;
 	struct serving_answers answers = run(&b, 1, 0, by_rows);
 	CHECK_NEAR(answers.first_mean_s, 0.4, 1e-9);
 	CHECK_NEAR(answers.parts_s[SERVE_OVERHEAD], 0.275, 1e-9);
@@ -98,7 +100,7 @@ static void front_end_sends_one_message_after_the_other(void)
 
 /* The engine would give four clients 1,000 tokens/s, because it takes 1 ms for a token. A front end
  * with 2 ms for a message sends 500. If it also needs 20 ms for a request, each request of 20
- * tokens takes 20 x 2 + 20 = 60 ms of its process. */
+ * tokens takes 20 x 2 + 20 = 60 ms of its process. It works all the time. */
 static void front_end_limits_the_throughput_of_a_closed_loop(void)
 {
 	for (int i = 0; i < 2; i++) {
@@ -111,6 +113,7 @@ static void front_end_limits_the_throughput_of_a_closed_loop(void)
 		b.params.request_serial_s = i ? 20e-3 : 0;
 		struct serving_answers answers = run(&b, 1, 1000, by_rows);
 		CHECK_NEAR(answers.requests_per_s, i ? 1 / 0.06 : 1 / 0.04, 0.02);
+		CHECK(answers.front_end_ratio > 0.97 && answers.front_end_ratio <= 1);
 		arena_free(b.arena);
 	}
 }

@@ -203,6 +203,31 @@ static void bottleneck_of_a_model_server_is_its_largest_part(void)
 	}
 }
 
+/* A front end that works for 0.9 of the time is the bottleneck if requests wait for it longest, or
+ * if queues grow. */
+static void a_busy_front_end_is_the_bottleneck_of_a_model_server(void)
+{
+	static const struct {
+		double busy_ratio, overload_ratio, waits_s;
+		const char *bottleneck;
+	} rows[] = {
+		{0.9, 0, 0.6, "front end-bound"},
+		{0.7, 0, 0.6, "host launch-bound"},
+		{0.9, 0, 0.1, "kernel-bound"},
+		{0.9, 0.5, 0.1, "front end-bound"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct world w = {.point.serving = {.mean_s = 1,
+						    .overload_ratio = rows[i].overload_ratio,
+						    .front_end_ratio = rows[i].busy_ratio}};
+		w.point.serving.queue_ratios[QUEUE_FOR_GPU] = 1;
+		w.point.serving.parts_s[SERVE_OVERHEAD] = rows[i].waits_s;
+		w.point.serving.parts_s[SERVE_KERNEL] = 1 - rows[i].waits_s;
+		finish(&w, JOBS_SERVING, (struct step_record){0});
+		CHECK_TEXT(w.prediction.bottleneck, rows[i].bottleneck);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(causes_of_idle_gpus_follow_from_what_the_thread_does),
 	TEST(programs_on_several_gpus_have_exposed_communication),
@@ -210,6 +235,7 @@ static const struct test tests[] = {
 	TEST(parts_of_several_jobs_are_their_mean),
 	TEST(bottleneck_is_the_largest_part_above_a_tenth),
 	TEST(bottleneck_of_a_model_server_is_its_largest_part),
+	TEST(a_busy_front_end_is_the_bottleneck_of_a_model_server),
 };
 
 int main(void)
