@@ -45,7 +45,7 @@ FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link $(ARITHMETIC) -fsanitize-tra
 # gcc optimises these folders across files when it links farwire and benchmarks, which makes the
 # simulation of calls a tenth faster, and with -O3, which makes it another twentieth faster. Tests are linked without that, because it takes seconds.
 LINKED := $(filter-out sim/collective/% sim/training/%,$(RUNNING))
-LTO := $(if $(filter release,$(VARIANT)),$(findstring Free Software,$(shell $(CC) --version)))
+LTO := $(if $(filter release,$(VARIANT)),$(findstring Free Software,$(shell $(CC) --version 2>/dev/null)))
 FLAGS_release = -O2 -g $(if $(LTO),$(if $(filter $(LINKED),$<),-O3 -flto -ffat-lto-objects))
 # Callbacks of one type need not use every parameter of it.
 WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wconversion -Wstrict-prototypes \

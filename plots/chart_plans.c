@@ -23,8 +23,13 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text,
 		best[i] = marks[i].best;
 		hints[i] = marks[i].hint;
 	}
-	figure_roles(&figure, panel, (struct series){x, y, count, hints}, best, role_looks,
-		     axes->names);
+	if (!axes->names[0])
+		for (size_t i = 0; i < count; i++)
+			figure_layer(&figure, panel, LAYER_POINTS, hints[i], series_look(i))
+				->series = (struct series){&x[i], &y[i], 1, &hints[i]};
+	else
+		figure_roles(&figure, panel, (struct series){x, y, count, hints}, best, role_looks,
+			     axes->names);
 	if (isfinite(axes->limit)) {
 		range_include(&panel->x, axes->limit);
 		figure_reference(&figure, panel, LAYER_UPRIGHT, axes->limit_label,

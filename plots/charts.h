@@ -101,7 +101,7 @@ struct plan_mark {
 };
 struct plan_axes {
 	const char *x_label, *y_label;
-	const char *names[2]; /* of other marks and of the best ones */
+	const char *names[2]; /* of other marks and of the best ones; NULL: each by its hint */
 	double limit;         /* of x, shown by a line with this label; NAN: none */
 	const char *limit_label;
 };

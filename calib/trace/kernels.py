@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures kernels of one GPU with PyTorch, and what a training step spends its time on.
 
-    kernels.py OUT.jsonl [--time S] [--device cpu] [--small]
+    kernels.py OUT.jsonl [--time S] [--parts attentions,products] [--device cpu] [--small]
 
 Each line of OUT.jsonl is one result. The first line describes the machine. The others have a field
 `kind`, the arguments of the operation, and its seconds:
@@ -682,6 +682,8 @@ def main():
     words, writer = steps.begin(__doc__.splitlines()[0], "farwire-kernels", 320)
     bench = Bench(words.device, writer, Meter(words.device))
     parts = (small_kernels, sustained, training, products, memories, attentions, convolutions, grouped)
+    if words.parts:
+        parts = tuple(globals()[name] for name in words.parts.split(","))
     stream = torch.cuda.Stream() if words.device == "cuda" else None
     for part in parts:
         start = time.perf_counter()

@@ -405,6 +405,7 @@ def begin(description, file_format, time_s, **more):
     parser.add_argument("--time", type=float, default=time_s, help="seconds for everything")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--small", action="store_true", help="few and small cases, to rehearse")
+    parser.add_argument("--parts", default="", help="names of the only parts, in the order to measure them")
     words = parser.parse_args()
     if words.device == "cuda" and not torch.cuda.is_available():
         print("PyTorch sees no GPU")

@@ -71,6 +71,19 @@ static const char *row_words(struct arena *arena, const struct result_table *tab
 	return words;
 }
 
+/* Says why the rows are not ranked by cost, although some have one. */
+static const char *why_unpriced(struct arena *arena, const struct cost_ranking *r,
+				const struct result_table *table, size_t lead)
+{
+	size_t i = 0;
+	while (!r->predictions[i]->ok || isfinite(r->predictions[i]->cost_sample.value))
+		i++;
+	return arena_printf(arena,
+			    ", not ranked by cost, because %s has no price (write its "
+			    "gpu_cost.GPU.hour_price into a copy of the file of --prices)",
+			    row_words(arena, table, i, lead));
+}
+
 /* Says which row is the best, and how likely it is better than the next one. */
 static const char *decision(struct arena *arena, const struct cost_ranking *r,
 			    const struct result_table *table, size_t lead, const size_t *order)
@@ -85,6 +98,8 @@ static const char *decision(struct arena *arena, const struct cost_ranking *r,
 	if (r->cost)
 		cost = arena_printf(arena, ", %s %s", r->cost->spoken,
 				    reported_interval(arena, r->cost, reported_of(r->cost, best)));
+	else if (!reported_is_cost(row) && costs_are_known(r->predictions, table->row_count))
+		cost = why_unpriced(arena, r, table, lead);
 	const char *text = arena_printf(
 		arena, "%s with %s: %s%s%s", r->cost ? "cheapest" : "fastest", r->target->text,
 		row_words(arena, table, order[0], lead), cost,
@@ -162,11 +177,15 @@ struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 	const char *unit = prediction_kinds(predictions, count) == PREDICTION_COLLECTIVE
 				   ? "bus bandwidth (B/s)"
 				   : throughput_unit(predictions, count);
-	const struct plan_axes axes = {
+	struct plan_axes axes = {
 		arena_printf(arena, "%s (%s)", cost->heading, currency ? currency : "?"),
 		unit,
-		{"another one is cheaper and faster", "no other one is cheaper and faster"},
+		{NULL},
 		NAN,
 		NULL};
+	if (shown > 4) {
+		axes.names[0] = "another one is cheaper and faster";
+		axes.names[1] = "no other one is cheaper and faster";
+	}
 	return chart_plans(arena, text, &axes, marks, shown);
 }

@@ -96,8 +96,9 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 
 const char *throughput_unit(const struct prediction *const *predictions, size_t count)
 {
-	size_t sequences = 0, steps = 0;
+	size_t sequences = 0, steps = 0, failed = 0;
 	for (size_t i = 0; i < count; i++) {
+		failed += !predictions[i]->ok;
 		sequences += predictions[i]->token_throughput.value > 0;
 		steps += predictions[i]->setup.counted != NULL;
 	}
@@ -107,7 +108,7 @@ const char *throughput_unit(const struct prediction *const *predictions, size_t 
 		return steps == count ? "steps/s" : "samples/s";
 	if (sequences == 0)
 		return "images/s";
-	return sequences == count ? "sequences/s" : "samples/s";
+	return sequences + failed == count ? "sequences/s" : "samples/s";
 }
 
 static void setup(FILE *out, struct arena *scratch, const struct prediction *const *predictions,

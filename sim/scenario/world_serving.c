@@ -248,6 +248,16 @@ static bool set_overhead(struct server *server)
 
 /* ---- services ---- */
 
+/* Returns the most tokens of a request: those that have learned positions. A network with others
+ * takes longer requests than the sequences of its training. */
+static double tokens_most(const struct network *network)
+{
+	for (size_t i = 0; i < network->layer_count; i++)
+		if (network->layers[i].op == LAYER_POSITIONS)
+			return (double)network->sequence;
+	return INFINITY;
+}
+
 /* Draws the requests of a service when its first replica is built. */
 static struct serving_service_spec *find_service(struct world *w, size_t index)
 {
@@ -264,7 +274,7 @@ static struct serving_service_spec *find_service(struct world *w, size_t index)
 	if (service->requests.count == 0)
 		service->requests =
 			requests_draw(w->workload.arena, &drawn, w->workload.seed,
-				      entry->network->name, (double)entry->network->sequence);
+				      entry->network->name, tokens_most(entry->network));
 	for (size_t i = 0; i < service->requests.count && !service->generates; i++)
 		service->requests.items[i].prompt = service->requests.items[i].output = 1;
 	return service;

@@ -172,6 +172,14 @@ price() { # PATH VALUE
 }
 verdict 'money.faults_in_a_file_of_prices_are_refused'
 
+# With a price for one of two GPUs, the rows cannot be ranked by cost.
+echo "parameters = ( $(price gpu_cost.h100-sxm5.hour_price 2) );" >one.cfg
+"$FARWIRE" compare --topology dgx-h100,dgx-a100 --model resnet50 --stack pytorch-amp --batch 64 --gpus 1 -q --draws 0 \
+	--prices one.cfg --target 'throughput>=1' >found.txt
+grep -q 'not ranked by cost, because resnet50 on dgx-a100, batch 64 has no price (write its gpu_cost.GPU.hour_price' found.txt ||
+	complain "a row without a price is not named: $(head -n 3 found.txt)"
+verdict 'money.ranking_names_a_row_without_a_price'
+
 # Two guests of one machine have no cable between them. Those of two machines have one each to
 # their switch, so four ends.
 guests() { # TOPOLOGY WATTS: prints the power if each end of a cable has WATTS

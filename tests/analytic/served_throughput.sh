@@ -98,4 +98,12 @@ whole=$(cache 1 true) half=$(cache 0.5 true)
 [ "${whole:-0}" -gt 1000 ] && [ "$(cache 1 false)" = "$whole" ] || complain "all of the rest is not all of the memory: $whole tokens"
 [ "$half" = $((whole / 2)) ] || complain "half of the rest has $half tokens, not half of $whole"
 verdict served_throughput.a_share_of_the_free_memory_counts_no_weights
+
+# Prompts of 3,000 tokens and outputs of 500 on average have more than the 4,096 tokens of the training's
+# sequences in 11 % of the requests. A cut at that length would leave 444 tokens of an output.
+farwire run --topology dgx-h100 --model qwen3-32b --engine vllm --set case.tensor=2 --draws 0 --format csv \
+	--serve concurrency=64,prompt=3000,output=500,weights=fp8
+mean=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print 2 * $at["tokens_per_s_gpu"] / $at["throughput_samples_per_s"] }' "$scratch.out")
+awk -v mean="${mean:-0}" 'BEGIN { exit !(mean > 470 && mean < 530) }' || complain "an output has $mean tokens, not 500"
+verdict served_throughput.outputs_are_not_cut_at_the_length_of_the_training
 exit 0

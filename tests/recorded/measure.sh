@@ -30,6 +30,13 @@ END
 cat >"$scratch/python" <<'END'
 #!/bin/sh
 program=$2
+case $1 in
+*/kernels.py)
+	[ "$*" = "$1 $2 --time 50 --parts attentions,products" ] || exit 2
+	echo '{"format":"farwire-kernels","version":1,"gpu":"Fake"}' >"$2"
+	exit 0
+	;;
+esac
 if [ "$program" = check ]; then
 	echo "$STUB/nvidia/cuda_cupti/lib/libcupti.so.12" # PyTorch's CUPTI
 	exit "${STUB_CHECK:-0}"
@@ -98,10 +105,11 @@ grep -q '"test":"stream"' "$all/probe.jsonl" || complain 'the recording has no f
 for words in train.untraced infer.untraced train.traced infer.traced; do
 	grep -q "\"$words\"" "$all/resnet50-times.json" || complain "no times of $words"
 done
-[ "$(find "$all" -type f | wc -l)" -le 8 ] || complain "more than 8 files: $(ls -A "$all")"
+grep -q farwire-kernels "$all/kernels.jsonl" || complain 'there are no kernels of PyTorch'
+[ "$(find "$all" -type f | wc -l)" -le 9 ] || complain "more than 9 files: $(ls -A "$all")"
 cp "$all/probe.jsonl" "$scratch/before"
 measure 0 "$all"
-[ "$(grep -c 'done, [0-9]* s: in an earlier run' "$scratch.out")" = 7 ] ||
+[ "$(grep -c 'done, [0-9]* s: in an earlier run' "$scratch.out")" = 8 ] ||
 	complain "parts were measured again: $(cat "$scratch.out")"
 cmp -s "$all/probe.jsonl" "$scratch/before" || complain 'a complete recording was changed'
 verdict 'measure.runs_each_part_once'

@@ -40,6 +40,10 @@ done
 expect 2 'needs KIND FILE... \(.farwire list importers. shows each KIND\)' import report.nsys-rep
 : >nccl.log
 expect 2 'a log needs its machine \(write --topology NAME' diagnose nccl.log
+for words in serve.clients=serve.concurrency serve.quantization=serve.weights serve.tensor=case.tensor; do
+	# shellcheck disable=SC2086 # several options
+	expect 2 "unknown parameter '${words%=*}' \(write '${words#*=}'\)" $served --set "${words%=*}=2"
+done
 verdict 'command_line.errors_lead_from_words_of_other_programs_to_the_right_ones'
 
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3

@@ -51,6 +51,22 @@ static double place(const char *list, int axis, const char *first, const char *s
 	       (axis ? 3 : 0); /* a text is 3 below its line */
 }
 
+/* Without names of roles, the legend has a text for each mark, and the second one is a square. */
+static void few_marks_are_named_in_the_legend(void)
+{
+	struct arena *arena = arena_new();
+	const struct plan_mark marks[] = {{1, {10, 10, 10}, true, "own GPU"},
+					  {2, {20, 20, 20}, true, "pool"}};
+	const struct plan_axes axes = {"cost (USD)", "images/s", {NULL}, NAN, NULL};
+	char *list = list_of(chart_plans(arena, about, &axes, marks, 2));
+	double at[4];
+	CHECK(find(list, "text ", "\"own GPU\"", 0, at));
+	CHECK(find(list, "text ", "\"pool\"", 0, at));
+	CHECK(find(list, "marker ", "#d55e00 square", 0, at));
+	free(list);
+	arena_free(arena);
+}
+
 static void plans_are_at_their_memory_and_throughput(void)
 {
 	struct arena *arena = arena_new();
@@ -355,6 +371,7 @@ static const struct test tests[] = {
 	TEST(parts_of_a_latency_have_different_looks),
 	TEST(pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time),
 	TEST(timeline_covers_as_much_of_a_track_as_spans_take_of_the_time),
+	TEST(few_marks_are_named_in_the_legend),
 	TEST(plans_are_at_their_memory_and_throughput),
 	TEST(scaling_has_linear_axes_up_to_16_gpus),
 	TEST(ratio_bars_include_the_baseline_and_the_largest_end),

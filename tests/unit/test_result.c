@@ -438,12 +438,15 @@ static void json_has_a_line_for_each_value_of_a_filled_level(void)
 
 static void samples_are_images_or_sequences(void)
 {
-	const struct prediction image = {.token_throughput = {0, 0, 0}},
-				sequence = {.token_throughput = {5, 4, 6}};
-	const struct prediction *const predictions[] = {&image, &image, &sequence, &sequence};
+	const struct prediction image = {.ok = true, .token_throughput = {0, 0, 0}},
+				sequence = {.ok = true, .token_throughput = {5, 4, 6}},
+				failed = {.token_throughput = {0, 0, 0}};
+	const struct prediction *const predictions[] = {&image, &image, &sequence, &sequence,
+							&failed};
 	CHECK_TEXT(throughput_unit(predictions, 2), "images/s");
 	CHECK_TEXT(throughput_unit(predictions + 1, 2), "samples/s");
 	CHECK_TEXT(throughput_unit(predictions + 2, 2), "sequences/s");
+	CHECK_TEXT(throughput_unit(predictions + 2, 3), "sequences/s");
 }
 
 /* On the wire, b overlaps a and gets its own lane; c is inside b's time but nests in a, which is
