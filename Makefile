@@ -24,12 +24,14 @@ VARIANTS := release debug fast shared asan tsan coverage fuzz fuzz-fast
 ifeq (,$(filter $(VARIANT),$(VARIANTS)))
 $(error VARIANT=$(VARIANT) is unknown (write one of: $(VARIANTS)))
 endif
+# Tests are not optimised, because they would take four times as long to compile. -g1 gives backtraces
+# their functions and lines, and VARIANT=debug has the rest, which makes compilers a sixth slower.
 FLAGS_debug := -O0 -g3
-FLAGS_fast := -O3 -g
+FLAGS_fast := -O3 -g1
 # For `make mutants`: programs take the library when they start, so they are linked only once.
 FLAGS_shared := -O1 -fPIC
-FLAGS_asan := -O1 -g -DFARWIRE_SANITIZED -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FLAGS_tsan := -O1 -g -DFARWIRE_SANITIZED -fsanitize=thread
+FLAGS_asan = $(if $(filter $(TESTS),$<),-O0,-O1) -g1 -DFARWIRE_SANITIZED -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan := -O1 -g1 -DFARWIRE_SANITIZED -fsanitize=thread
 # Counts are right with threads, and counts of several programs are added.
 FLAGS_coverage := -O1 -g --coverage -fprofile-update=atomic
 # Only comparisons in readers depend on the bytes of a file, so only those are traced.
@@ -46,7 +48,8 @@ FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link $(ARITHMETIC) -fsanitize-tra
 # simulation of calls a tenth faster, and with -O3, which makes it another twentieth faster. Tests are linked without that, because it takes seconds.
 LINKED := $(filter-out sim/collective/% sim/training/%,$(RUNNING))
 LTO := $(if $(filter release,$(VARIANT)),$(findstring Free Software,$(shell $(CC) --version 2>/dev/null)))
-FLAGS_release = -O2 -g $(if $(LTO),$(if $(filter $(LINKED),$<),-O3 -flto -ffat-lto-objects))
+FLAGS_release = $(if $(filter $(TESTS),$<),-O0,-O2) -g1 \
+	$(if $(LTO),$(if $(filter $(LINKED),$<),-O3 -flto -ffat-lto-objects))
 # Callbacks of one type need not use every parameter of it.
 WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla
