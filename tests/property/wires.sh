@@ -54,7 +54,7 @@ faster() {
 	"$farwire" sweep --topology lan-pair --set case.program=client --set case.server=server --set case.transport=tcp \
 		--set "case.runtime=$2" --set "runtime.outstanding=$3" --set "case.calls=$scratch/$1.jsonl" \
 		--set 'host.*.c_states=false' --set 'host.*.nic_moderation=false' \
-		--vary "$4" --format csv --quiet >"$scratch/out" || return 1
+		--vary "$4" --draws 0 --format csv --quiet >"$scratch/out" || return 1
 	awk -F, -v what="program $1, $2, $3 outstanding, $4" '
 NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") column = i }
 NR > 2 && $column > 1.001 * before {

@@ -243,7 +243,7 @@ while [ $kb -lt 260000 ]; do
 	elif ! grep -q 'error while loading shared libraries' said.txt; then
 		complain "with $kb KB: ended with $code, said $(head -n 1 said.txt)"
 	fi
-	kb=$((kb + 6000))
+	kb=$((kb + 12000))
 done
 [ $done_count -gt 5 ] && [ $short_count -gt 5 ] || complain "$done_count done, $short_count short"
 verdict limits.too_little_memory_is_reported

@@ -83,14 +83,14 @@ log_of() { # FACTOR FILE
 	shows '^no suspect: the log is faster than predicted by 20 %'
 	shows '^noise of each number: 12 %'
 	grep -q ' suspect  ' "$scratch.out" && complain 'a fault is a suspect of a healthy, faster log'
-	expect 0 '' diagnose fast.jsonl $machine --draws 8 -q --noise 3%
+	expect 0 '' diagnose fast.jsonl $machine --draws 2 -q --noise 3%
 	shows '^noise of each number: 3 %, from --noise'
 	log_of 1.7 slow.jsonl
 	expect 0 '' diagnose slow.jsonl $machine --draws 8 -q
 	shows '([1-3]) of \1 outside the interval'
 	grep -q 'agrees with the prediction' "$scratch.out" && complain 'the log agrees, but it is outside'
 	shows 'slower than predicted by 70 %|^first suspect'
-	expect 0 '' diagnose slow.jsonl $machine --draws 8 -q --profile nccl-v100
+	expect 0 '' diagnose slow.jsonl $machine --draws 2 -q --profile nccl-v100
 	shows '^noise of each number: 12 %'
 	log_of 1 right.jsonl
 	expect 0 '' diagnose right.jsonl $machine --draws 8 -q

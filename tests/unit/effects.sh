@@ -87,14 +87,14 @@ verdict effects.values_of_case_files_without_effect_are_named_with_their_place
 {
 	farwire sweep $job --gpus 2 --vary case.transport=tcp,rdma --vary case.batch=1,2
 	shows '^changes nothing here: case\.transport$'
-	farwire sweep $job --gpus 16 --vary case.transport=tcp,rdma
+	farwire sweep $job --draws 0 --gpus 16 --vary case.transport=tcp,rdma
 	! grep -q '^changes nothing' "$scratch.out" || complain "the network of 2 machines has an effect"
 	expect 0 '^farwire: changes nothing here: case\.transport$' \
-		sweep $job --gpus 2 --vary case.transport=tcp,rdma --format csv
-	expect 0 '' sweep $job --gpus 2 --vary case.transport=tcp,rdma --format csv --quiet
-	farwire sweep $job --gpus 2 --vary case.batch=1,2 --vary case.transport=tcp,rdma --format json
+		sweep $job --draws 0 --gpus 2 --vary case.transport=tcp,rdma --format csv
+	expect 0 '' sweep $job --draws 0 --gpus 2 --vary case.transport=tcp,rdma --format csv --quiet
+	farwire sweep $job --draws 0 --gpus 2 --vary case.batch=1,2 --vary case.transport=tcp,rdma --format json
 	shows '"without_effect": "case\.transport"'
-	farwire sweep $job --gpus 2 --vary case.batch=1,2 --format json
+	farwire sweep $job --draws 0 --gpus 2 --vary case.batch=1,2 --format json
 	shows '"without_effect": null'
 }
 verdict effects.axes_without_effect_are_named

@@ -36,7 +36,7 @@ printf 'parameters = ( { path = "link.*.latency"; value = "1 us"; status = "assu
 	same "$notes" compare ddl-host ddl-calico --draws 0
 	same "$none" scale --topology dgx1-v100 --gpus 1,2 --draws 0 --plot scale.svg
 	same "$none" sweep $program --vary 'link.*.latency=1 us,10 us' --plot sweep.svg
-	same "$none" plan --topology dgx-h100 --gpus 8 --model llama3-8b --plan global_batch=16 --draws 0
+	same "$none" plan --topology dgx-h100 --gpus 8 --model llama3-8b --plan global_batch=16,tp=8,pp=1 --draws 0
 	same "$none" users $program --users 2 --active '25 %' --draws 0
 	same "$none" solve $program --target 'ratio>=0.5' --for link.vswitch.latency --draws 3
 	same "$none" sensitivity $program --draws 3 --for link.vswitch.latency
@@ -45,7 +45,7 @@ printf 'parameters = ( { path = "link.*.latency"; value = "1 us"; status = "assu
 	same "$none" list
 	same "$none" list gpus
 	same "$none" validate flexdirect_1050ti --draws 0
-	same "$none" diagnose "$samples/logs/simulated-half-nvlink.log" --topology dgx-h100 --exchange nccl-2.18
+	same "$none" diagnose "$samples/logs/simulated-half-nvlink.log" --topology dgx-h100 --exchange nccl-2.18 --draws 4
 	same "$none" report $program --draws 0 -o page.html
 	same "$none" import log "$samples/logs/simulated-half-nvlink.log"
 	same "$none" fit "$root/tests/recorded/calibration/fake.jsonl"

@@ -48,16 +48,15 @@ done | awk -v ratio="$ratio" '{ swing = $1 > ratio ? $1 - ratio : ratio - $1; sc
 	complain "bars: $(grep '<rect' bars.svg | sed -n 2,9p)"
 verdict 'sensitivity.results_agree_with_run'
 
-expect 0 '' sensitivity case.cfg -q --draws 0 --of step
+expect 0 '' sensitivity case.cfg -q --draws 0 --of step --for stack.
 shows '^The step time of resnet50 .* depends most on the calls of a .* \(stack\.calls_per_library_op\): at [0-9.]+ the answer is'
 shows '^A measurement of the calls of a .*, which causes about [0-9]+ % of the variance from parameters'
 # The shares are the squares of the swings, divided by their sum.
-expect 0 '' sensitivity case.cfg -q --draws 0 --of step --format csv
-tr -d '\r' <"$scratch.out" | awk -F, 'NR > 1 { swing = $6 - $5; square[NR] = swing * swing; share[NR] = $7; sum += swing * swing }
+tr -d '\r' <bars.csv | awk -F, 'NR > 1 { swing = $6 - $5; square[NR] = swing * swing; share[NR] = $7; sum += swing * swing }
 END { for (i = 2; i <= NR; i++) if (share[i] - square[i] / sum > 1e-6 || square[i] / sum - share[i] > 1e-6) exit 1
-	exit NR < 10 }' || complain "shares: $(cut -d, -f1,5-7 "$scratch.out" | head)"
+	exit NR < 10 }' || complain "shares: $(cut -d, -f1,5-7 bars.csv | head)"
 for jobs in 1 3; do
-	expect 0 '' sensitivity case.cfg -q --format json --draws 2 --jobs $jobs --plot jobs$jobs.svg
+	expect 0 '' sensitivity case.cfg -q --format json --draws 2 --jobs $jobs --for stack. --plot jobs$jobs.svg
 	cp "$scratch.out" jobs$jobs.txt
 done
 cmp -s jobs1.txt jobs3.txt || complain '--jobs 3 differs'

@@ -36,8 +36,8 @@ agrees() {
 		exit 1
 	}' || complain "$1 for $2 >= $3: solve and sweep disagree"
 }
-agrees link.vswitch.latency ratio 0.4 '100 us:120 us:lin21'
-agrees link.vswitch.bandwidth samples_per_s 31.5 '4 MB/s:4.8 MB/s:lin21'
+agrees link.vswitch.latency ratio 0.4 '100 us:120 us:lin11'
+agrees link.vswitch.bandwidth samples_per_s 31.5 '4 MB/s:4.8 MB/s:lin11'
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.64' --for case.batch --between 8:30
 bound=$(cell case.batch)
 expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary case.batch=$((bound - 1)),"$bound"
@@ -105,7 +105,7 @@ verdict 'solve.impossible_targets_are_refused_before_the_work'
 
 for format in csv jsonl; do # the others have the same numbers
 	for jobs in 1 3; do
-		expect 0 '' solve case.cfg -q --format $format --draws 4 --jobs $jobs --seed 7 \
+		expect 0 '' solve case.cfg -q --format $format --draws 2 --jobs $jobs --seed 7 \
 			--target 'ratio>=0.3' --for link.vswitch.latency --between '10us:300us' --plot jobs$jobs.svg
 		cp "$scratch.out" jobs$jobs.txt
 	done

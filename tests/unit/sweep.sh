@@ -154,12 +154,12 @@ verdict 'sweep.verdict_changes_at_one_value'
 # Latency makes the case slower, so the second point, which has the highest latency, has none.
 expect 0 '' sweep case.cfg -q --vary 'link.vswitch.latency=5 us,10 us'
 shows '^intervals: 90 %, from 8 draws of a row$'
-expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.latency=2 ms,15 us,14 us,13 us,12 us,11 us,10 us,9 us,8 us,7 us,6 us,5 us,4 us,3 us,2 us,1 us'
+expect 0 '' sweep case.cfg -q --model alexnet --format csv --vary 'link.vswitch.latency=2 ms,15 us,14 us,13 us,12 us,11 us,10 us,9 us,8 us,7 us,6 us,5 us,4 us,3 us,2 us,1 us'
 cp "$scratch.out" sixteen.csv
 column faster | awk 'NR == 1 { next } !($1 > 0.5) { wrong = 1 } END { exit wrong || NR != 16 }' ||
 	complain "the chances to be faster are not above 0.5: $(cat sixteen.csv)"
 few() {
-	expect 0 '' sweep case.cfg -q --vary 'link.vswitch.latency=1 ms,2 ms,15 us,14 us,13 us,12 us,11 us,10 us,9 us,8 us,7 us,6 us,5 us,4 us,3 us,2 us,1 us' "$@"
+	expect 0 '' sweep case.cfg -q --model alexnet --vary 'link.vswitch.latency=1 ms,2 ms,15 us,14 us,13 us,12 us,11 us,10 us,9 us,8 us,7 us,6 us,5 us,4 us,3 us,2 us,1 us' "$@"
 }
 few --jobs 1
 shows '^intervals: 90 %, from 8 draws of a row; only the first and the fastest of 17 rows have them'
