@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 samples=$PWD/tests/samples/logs
 cd "$scratch" || exit 2
 
-case='--topology dgx-h100 --exchange nccl-2.18 --draws 4 -q'
+case='--topology dgx-h100 --exchange nccl-2.18 --draws 2 -q'
 # shellcheck disable=SC2086
 {
 	expect 0 '' diagnose "$samples/simulated-half-nvlink.log" $case --format csv --plot x.svg
@@ -54,7 +54,7 @@ cmp -s found.csv whole.csv || complain 'the continued result differs'
 verdict unit.diagnose.killed_diagnosis_continues_to_the_same_result
 
 # The log is of eight H100, which are faster than eight V100.
-expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx1-v100 --exchange nccl-2.18 --draws 4 -q
+expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx1-v100 --exchange nccl-2.18 --draws 2 -q
 shows '^no suspect: the log is faster than predicted by [0-9]* %, and no fault makes it faster'
 grep -q ' suspect  ' "$scratch.out" && complain 'a fault is a suspect of a faster log'
 verdict unit.diagnose.a_log_that_is_faster_than_predicted_has_no_suspect
