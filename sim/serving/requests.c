@@ -137,10 +137,6 @@ static const struct param_row serve_rows[] = {
 		     "host time of the front end for each token of a prompt: it reads, tokenises "
 		     "and forwards the prompt",
 		     "serve.request_serial has all of it; a file of models/engines states it"),
-	PARAM_NUMBER(struct serve_params, prompt_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
-		     "host time of the front end for each token of a prompt: it reads, tokenises "
-		     "and forwards the prompt",
-		     "serve.request_serial has all of it; a file of models/engines states it"),
 	COST_UNSEEN(5e-6, struct serve_params, sequence_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
 		    "host time of an iteration for each request that gets a token, in the engine: "
 		    "scheduler, sampler",
@@ -162,14 +158,6 @@ static const struct param_row serve_rows[] = {
 	PARAM_NUMBER(struct serve_params, merged_host_s, QUANTITY_TIME, 0, 0.1, "0 s",
 		     "host time of the front end for tokens that join a message",
 		     "serve.merges is false; a file of models/engines states it"),
-	PARAM_WHOLE(struct serve_params, graph_sizes_count, 0, 65536, "0",
-		    "largest number of requests up to which each number has a CUDA graph; 0 means "
-		    "that all numbers have one, if stack.cuda_graph is true",
-		    "vLLM and SGLang pad a batch to the next captured size"),
-	PARAM_WHOLE(struct serve_params, graph_most_count, 0, 65536, "0",
-		    "largest number of requests with a CUDA graph; between serve.graph_sizes and "
-		    "this number only powers of two have one; 0 means serve.graph_sizes",
-		    "no engine without padding but TensorRT-LLM is described"),
 	PARAM_WHOLE(struct serve_params, graph_sizes_count, 0, 65536, "0",
 		    "number of requests up to which each batch size has a CUDA graph; 0 means "
 		    "that all sizes have one if stack.cuda_graph is true",
