@@ -50,7 +50,7 @@ static const struct network *network_from(const struct cfg_node *file, struct di
 	return network;
 }
 
-static const char *path_of(const char *name)
+static inline const char *path_of(const char *name)
 {
 	return arena_printf(arena, "models/networks/%s.cfg", name);
 }
@@ -62,7 +62,7 @@ static const struct network *network_of(const char *name, size_t tokens)
 }
 
 /* Returns the bytes of the kernels of one iteration. */
-static double iteration_B(struct serving_model *model, struct iteration iteration)
+static inline double iteration_B(struct serving_model *model, struct iteration iteration)
 {
 	return serving_model_time(model, &iteration).kernel_s * MEMORY_Bps;
 }

@@ -409,54 +409,6 @@ static void two_gpus_add_up_and_gather(void)
 	CHECK(serving_model_token_B(model) == 2 * 32 * 4 * 128 * 2);
 }
 
-static double durations_s(const struct program *program)
-{
-	const struct call_thread *thread = &program->threads[0];
-	double sum_s = 0;
-	for (size_t i = 0; i < thread->count; i++)
-		if (thread->items[i].kind == ITEM_CALL)
-			sum_s += thread->items[i].call.duration_s;
-	return sum_s;
-}
-
-/* A token travels as a number of 8 B, and the answer has one for each row. Two scales double the
- * kernels' times. */
-static void a_program_copies_tokens_in_and_out(void)
-{
-	double kernels_s;
-	const struct program *program =
-		serving_model_program(arena, model_of("llama3-8b"), 3, 2, false, &kernels_s);
-	const struct call_thread *thread = &program->threads[0];
-	const struct cuda_call *last = &thread->items[thread->count - 1].call;
-	CHECK(program->images_count == 3);
-	CHECK_TEXT(last->label, "result");
-	CHECK(last->payload_B == 3 * 8);
-	CHECK_NEAR(durations_s(program), kernels_s, 1e-9);
-	CHECK(kernels_s > 2 * 2 * 7.5e9 / MEMORY_Bps);
-}
-
-/* Images have 224 x 224 x 3 numbers of 4 B, and the answer has 1,001 of 4 B for each. */
-static void a_program_copies_images_in_and_classes_out(void)
-{
-	struct serving_model_spec spec = {.network = network_of("resnet50", 0),
-					  .stack = &stack,
-					  .gpu = &gpu,
-					  .efficiency = &by_law,
-					  .rows_max = 8,
-					  .time_ratios = {1, 1}};
-	double kernels_s;
-	const struct program *program = serving_model_program(
-		arena, serving_model_new(arena, &spec), 8, 1, false, &kernels_s);
-	const struct call_thread *thread = &program->threads[0];
-	const struct cuda_call *first = NULL;
-	for (size_t i = 0; i < thread->count && !first; i++)
-		if (thread->items[i].kind == ITEM_CALL)
-			first = &thread->items[i].call;
-	CHECK_TEXT(first->label, "input");
-	CHECK(first->payload_B == 8 * 224 * 224 * 3 * 4);
-	CHECK(thread->items[thread->count - 1].call.payload_B == 8 * 1001 * 4);
-}
-
 /* The model error scales all times of an iteration. Overhead of a batch depends on its rows: it is
  * constant before the first and behind the last known batch, and linear between. */
 static void times_have_the_factor_of_the_model_error(void)
@@ -538,72 +490,12 @@ static void a_server_drops_no_features(void)
 	CHECK(bytes_B[0] > 0 && bytes_B[1] == bytes_B[0]);
 }
 
-/* Returns the calls of an iteration, whose kernels take scale times as long. */
-static const struct program *iteration_of(bool cuda_graph, bool graph, double scale,
-					  double *kernels_s)
-{
-	struct stack_params *own = ARENA_NEW(arena, struct stack_params);
-	struct gpu_params *gaps = ARENA_NEW(arena, struct gpu_params);
-	*own = stack;
-	own->cuda_graph = cuda_graph;
-	*gaps = gpu;
-	gaps->kernel_gap_s = 1e-6;
-	const struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
-						.one_token = network_of("llama3-8b", 1),
-						.stack = own,
-						.gpu = gaps,
-						.efficiency = &by_law,
-						.rows_max = 8,
-						.sequences_max = 8,
-						.time_ratios = {1, 1}};
-	return serving_model_program(arena, serving_model_new(arena, &spec), 3, scale, graph,
-				     kernels_s);
-}
-
-static size_t calls_of(bool cuda_graph, bool graph)
-{
-	double kernels_s;
-	const struct program *program = iteration_of(cuda_graph, graph, 1, &kernels_s);
-	size_t count = 0;
-	for (size_t i = 0; i < program->threads[0].count; i++)
-		count += program->threads[0].items[i].kind == ITEM_CALL;
-	return count;
-}
-
-/* An iteration without prompts is one graph, if the stack has graphs. */
-static void only_iterations_without_prompts_are_graphs(void)
-{
-	CHECK(calls_of(true, true) < 10);
-	CHECK(calls_of(false, true) > 100);
-	CHECK(calls_of(true, false) == calls_of(false, true));
-}
-
-/* The kernels behind the first one have a gap of 1 us each. The gaps are overhead of the iteration:
- * they are not in the time of kernels, and do not grow with it. */
-static void gaps_of_a_graph_are_not_kernel_time(void)
-{
-	double plain_s, kernels_s, launches = 0;
-	const struct program *plain = iteration_of(false, false, 1, &plain_s);
-	for (size_t i = 0; i < plain->threads[0].count; i++)
-		launches += plain->threads[0].items[i].kind == ITEM_CALL &&
-			    plain->threads[0].items[i].call.kind == CALL_LAUNCH;
-	CHECK(launches > 100);
-	for (double scale = 0.5; scale < 5; scale *= 2) {
-		const struct program *program = iteration_of(true, true, scale, &kernels_s);
-		CHECK_NEAR(kernels_s, scale * plain_s, 1e-9);
-		CHECK_NEAR(durations_s(program) - kernels_s, (launches - 1) * 1e-6, 1e-9);
-	}
-}
-
 static const struct test tests[] = {
 	TEST(an_iteration_is_spread_over_the_gpus_of_a_replica),
 	TEST(a_draft_network_runs_once_for_each_drafted_token),
 	TEST(adapters_read_their_ranks_and_the_rows),
 	TEST(attention_computes_in_16_bits),
 	TEST(a_server_drops_no_features),
-	TEST(only_iterations_without_prompts_are_graphs),
-	TEST(gaps_of_a_graph_are_not_kernel_time),
-	TEST(a_program_copies_images_in_and_classes_out),
 	TEST(times_have_the_factor_of_the_model_error),
 	TEST(cache_of_a_token_has_keys_and_values_of_all_layers),
 	TEST(cache_of_latent_attention_is_not_split),
@@ -617,7 +509,6 @@ static const struct test tests[] = {
 	TEST(many_tokens_read_each_expert_once),
 	TEST(batches_of_other_sizes_have_no_cuda_graph),
 	TEST(two_gpus_add_up_and_gather),
-	TEST(a_program_copies_tokens_in_and_out),
 };
 
 int main(void)
