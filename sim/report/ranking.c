@@ -76,8 +76,8 @@ static const char *why_unpriced(struct arena *arena, const struct cost_ranking *
 				const struct result_table *table, size_t lead)
 {
 	size_t i = 0;
-	while (i + 1 < table->row_count && (!r->predictions[i]->ok ||
-					    isfinite(r->predictions[i]->cost_sample.value)))
+	while (i + 1 < table->row_count &&
+	       (!r->predictions[i]->ok || isfinite(r->predictions[i]->cost_sample.value)))
 		i++;
 	return arena_printf(arena,
 			    ", not ranked by cost, because %s has no price (write its "
