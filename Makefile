@@ -101,7 +101,7 @@ help:
 	@echo 'make             builds build/farwire and, with nvcc and mpicc, farwire-probe and libfarwire-mpi.so'
 	@echo 'make run         installs missing packages, builds, predicts every shipped measurement,'
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
-	@echo 'make test        installs missing packages, builds and runs the tests (5 to 6 minutes on two cores)'
+	@echo 'make test        installs missing packages, builds and runs the tests (about 8 minutes on two cores)'
 	@echo 'make test-long   runs tests with sanitizers and clang, and compares the bytes of all builds'
 	@echo 'make core        builds the simulator without importers, reports, charts, fits and verbs, and'
 	@echo '                 runs the tests that need no more'
