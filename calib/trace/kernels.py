@@ -683,6 +683,9 @@ def main():
     bench = Bench(words.device, writer, Meter(words.device))
     parts = (small_kernels, sustained, training, products, memories, attentions, convolutions, grouped)
     if words.parts:
+        unknown = set(words.parts.split(",")) - {part.__name__ for part in parts}
+        if unknown:
+            sys.exit(f"--parts: {sorted(unknown)[0]} is unknown (write {', '.join(part.__name__ for part in parts)})")
         parts = tuple(globals()[name] for name in words.parts.split(","))
     stream = torch.cuda.Stream() if words.device == "cuda" else None
     for part in parts:

@@ -523,9 +523,9 @@ static bool block_routes(const struct network *network, size_t first)
 static void mark_captured(struct arena *arena, struct op_graph *graph,
 			  const struct network *network, const struct stack_params *stack)
 {
-	bool *captured = ARENA_ARRAY(arena, network->layer_count, bool), attends = true;
 	if (stack->graph_scope == GRAPH_NONE)
 		return;
+	bool *captured = ARENA_ARRAY(arena, network->layer_count, bool), attends = true;
 	for (size_t i = 1; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
 		if (layer->block != layer[-1].block)

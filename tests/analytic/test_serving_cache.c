@@ -3,6 +3,19 @@
  * token takes 1 ms of an iteration, and 0.1 ms to host memory and back. */
 #include "tests/serving_bench.h"
 
+/* Returns a server that batches up to 8 of these requests and shares their prefixes. */
+static struct bench cache_of(struct serve_request *requests, size_t count)
+{
+	struct bench b = bench_of(count);
+	b.service.requests = (struct request_list){requests, count};
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 8;
+	b.params.prefix_cache = true;
+	b.service.generates = true;
+	return b;
+}
+
 /* Three prompts of 100 tokens begin with the same 70 tokens, of which 64 are whole blocks of 16.
  * The first one takes 0.1 s, each later one 0.036 s. The cache has 10 blocks: 4 shared ones, and 3
  * of a request. A request of another group evicts the prefix, so the next one of the first group
@@ -129,13 +142,7 @@ static void a_request_that_waits_keeps_no_others_from_the_cache(void)
 					      {65 * ms / 2, 1, 12, 5, 0},
 					      {69 * ms / 2, 49, 1, 1, shared},
 					      {PS_PER_S, 1, 1, 1, 48}};
-		struct bench b = bench_of(4);
-		b.service.requests = (struct request_list){all, 4};
-		b.params.warmup_ratio = 0;
-		b.params.batching = BATCHING_CONTINUOUS;
-		b.params.batch_count = 8;
-		b.params.prefix_cache = true;
-		b.service.generates = true;
+		struct bench b = cache_of(all, 4);
 		struct serving_answers answers = run(&b, 1, 4, by_rows);
 		double end_ms = 60 + (shared == 16 ? 33 : 1);
 		CHECK(serving_left(b.serving) == 0);
@@ -155,15 +162,9 @@ static void a_prefix_that_outgrows_a_copy_in_host_memory_replaces_it(void)
 	const int64_t ms = PS_PER_S / 1000;
 	struct serve_request all[] = {
 		{0, 16, 33, 1, 0}, {33 * ms / 2, 1, 16, 5, 0}, {89 * ms / 2, 49, 1, 1, 48}};
-	struct bench b = bench_of(3);
-	b.service.requests = (struct request_list){all, 3};
-	b.params.warmup_ratio = 0;
-	b.params.batching = BATCHING_CONTINUOUS;
-	b.params.batch_count = 8;
+	struct bench b = cache_of(all, 3);
 	b.params.tokens_count = 9;
 	b.params.reserve_prompt = false;
-	b.params.prefix_cache = true;
-	b.service.generates = true;
 	b.host_blocks = 8;
 	struct serving_answers answers = run(&b, 1, 4, by_rows);
 	CHECK_NEAR(answers.preempted_count, 2, 0);
@@ -182,13 +183,7 @@ static void a_prefix_that_grows_in_host_memory_is_not_evicted(void)
 	struct serve_request all[] = {{0, 40, 1, 1, 0},          {999 * ms, 5, 1, 3, 0},
 				      {1000 * ms, 60, 1, 1, 48}, {1000 * ms, 40, 1, 2, 32},
 				      {2000 * ms, 160, 1, 4, 0}, {3000 * ms, 60, 1, 1, 48}};
-	struct bench b = bench_of(6);
-	b.service.requests = (struct request_list){all, 6};
-	b.params.warmup_ratio = 0;
-	b.params.batching = BATCHING_CONTINUOUS;
-	b.params.batch_count = 8;
-	b.params.prefix_cache = true;
-	b.service.generates = true;
+	struct bench b = cache_of(all, 6);
 	b.host_blocks = 3;
 	struct serving_answers answers = run(&b, 1, 10, by_rows);
 	CHECK_NEAR(answers.mean_s, (40 + 5 + 2 * (4 + 28 + 40) + 160 + 4.8 + 12) * 1e-3 / 6, 1e-9);
@@ -203,13 +198,7 @@ static void a_prefix_that_grows_in_host_memory_is_not_evicted(void)
 static void preempted_requests_load_what_their_prefix_lacks(void)
 {
 	struct serve_request pair[] = {{0, 32, 17, 1, 17}, {0, 32, 17, 1, 17}};
-	struct bench b = bench_of(2);
-	b.service.requests = (struct request_list){pair, 2};
-	b.params.warmup_ratio = 0;
-	b.params.batching = BATCHING_CONTINUOUS;
-	b.params.batch_count = 8;
-	b.params.prefix_cache = true;
-	b.service.generates = true;
+	struct bench b = cache_of(pair, 2);
 	b.host_blocks = 3;
 	struct serving_answers answers = run(&b, 1, 4, by_rows);
 	CHECK_NEAR(answers.preempted_count, 1, 0);
