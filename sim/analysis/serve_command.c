@@ -39,7 +39,11 @@ static const char *data_key(const struct cfg_node *group)
 static const char *command_of(struct arena *arena, const struct scenario *scenario,
 			      const struct serve_layout *layout, const struct cfg_node *group)
 {
-	static const char *const types[] = {NULL, NULL, "fp8", "int8", "fp4", "int4"};
+	static const char *const types[] = {[SERVE_FP8] = "fp8",
+					    [SERVE_INT8] = "int8",
+					    [SERVE_FP4] = "fp4",
+					    [SERVE_INT4] = "int4",
+					    [SERVE_MXFP4] = NULL}; /* the checkpoint has it */
 	const struct serve_params *params = scenario->services[0].params;
 	const double *sizes = layout->sizes;
 	double data = isnan(sizes[LAYOUT_DATA]) ? 1 : sizes[LAYOUT_DATA];

@@ -205,7 +205,7 @@ static bool take_llama(struct serving_reader *r, const char *model, double promp
 		       double depth, double per_s)
 {
 	static const char *const quantised[][2] = {
-		{"Q4", "int4"}, {"IQ4", "int4"}, {"Q8", "int8"}, {"MXFP4", "fp4"}};
+		{"Q4", "int4"}, {"IQ4", "int4"}, {"Q8", "int8"}, {"MXFP4", "mxfp4"}};
 	if (!(per_s > 0) || !isfinite(per_s) || !(prompt >= 0 && output >= 0) ||
 	    !(prompt + output >= 1))
 		return fail(r, "a test of llama-bench lacks its tokens or its tokens/s");

@@ -375,6 +375,48 @@ static void read_tokens(struct model *m)
 		m->positions = m->sequence;
 }
 
+/* Returns the number type of a checkpoint's weights, as serve.weights names it; NULL: there is
+ * none. Sources: Hugging Face transformers (utils/quantization_config.py), compressed-tensors
+ * (quant_args.py: type and num_bits), ModelOpt (quant_algo). */
+static const char *weights_named(const char *method, double bits, bool blocks)
+{
+	static const struct {
+		const char *method;
+		double bits; /* 0: any */
+		const char *weights;
+	} known[] = {{"fp8", 0, "fp8"},   {"FP8", 0, "fp8"},   {"NVFP4", 0, "fp4"},
+		     {"float", 8, "fp8"}, {"float", 4, "fp4"}, {"mxfp4", 0, "mxfp4"},
+		     {"int", 4, "int4"},  {"int", 8, "int8"},  {"awq", 4, "int4"},
+		     {"gptq", 4, "int4"}};
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+		if (strcmp(method, known[i].method) == 0 &&
+		    (known[i].bits == 0 || known[i].bits == bits))
+			return blocks && strcmp(known[i].weights, "fp8") == 0 ? "fp8_block"
+									      : known[i].weights;
+	return NULL;
+}
+
+static void read_weights(struct model *m)
+{
+	const struct setting_read *method = settings_find(m->settings, FIELD_QUANTISED);
+	const struct setting_read *as = settings_find(m->settings, FIELD_QUANTISED_AS);
+	double bits = 4;
+	settings_count(m->settings, FIELD_QUANTISED_BITS, 1, &bits);
+	bool blocks = settings_item(m->settings, "quantization_config.weight_block_size", 0);
+	settings_item(m->settings, "quantization_config.weight_block_size", 1);
+	if (!method)
+		return;
+	m->weights = weights_named((as ? as : method)->value, bits, blocks);
+	if (!m->weights)
+		reading_note(
+			m->reading,
+			"%s:%d: servers keep weights in the type of the stack, because "
+			"quantisation by %s has no number type here (write --serve weights=fp8, "
+			"for example)",
+			reading_quote(m->reading, method->origin.file), method->origin.line,
+			reading_quote(m->reading, method->value));
+}
+
 /* ---- the whole ---- */
 
 static bool read_model(struct arena *arena, struct diag *diag, const char *const *paths,
@@ -399,6 +441,7 @@ static bool read_model(struct arena *arena, struct diag *diag, const char *const
 		read_sizes(&m);
 	if (diag_count(diag) == 0)
 		read_tokens(&m);
+	read_weights(&m);
 	if (diag_count(diag))
 		return false;
 	model_write(&m);

@@ -47,6 +47,7 @@ struct model {
 	struct reading *reading;
 	struct family is; /* the family, changed by the settings */
 	const char *name;
+	const char *weights; /* number type of the checkpoint's weights; NULL: that of the stack */
 	double layers, hidden, heads, kv_heads, head_size, mlp, vocabulary, sequence, positions;
 	double experts, top, expert_mlp, shared, window;
 	double q_rank, kv_rank, rope, value_size;                        /* of latent attention */

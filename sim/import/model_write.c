@@ -354,9 +354,10 @@ void model_write(struct model *m)
 			"# Written by farwire import model. Values and their places:");
 	write_values(m);
 	reading_line(r,
-		     "network = {\n\tname = \"%s\";\n\tsequence = %.15g;\n\tvocabulary = %.15g;\n"
+		     "network = {\n\tname = \"%s\";\n\tsequence = %.15g;\n\tvocabulary = %.15g;\n%s"
 		     "\tsource = \"imported configuration\";\n\tlayers = (",
-		     network_name(m), m->sequence, m->vocabulary);
+		     network_name(m), m->sequence, m->vocabulary,
+		     m->weights ? arena_printf(r->arena, "\tweights = \"%s\";\n", m->weights) : "");
 	const char *positions =
 		!m->is.learned ? "" : arena_printf(r->arena, " positions = %.15g;", m->positions);
 	reading_line(r, "\t\t{ name = \"embed\"; op = \"embedding\"; out = %.15g;%s%s },",

@@ -318,6 +318,7 @@ static bool seems_to_matter(const struct setting_read *item)
 					       "fusion",
 					       "init_",
 					       "output_layer_parallelism",
+					       "activation_scheme",
 					       "max_window_layers",
 					       "checkpoint_num_layers",
 					       "_dir",

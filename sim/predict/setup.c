@@ -18,6 +18,11 @@ static void add(struct arena *arena, const char **list, const char *name)
 static const char *precision(const struct scenario *scenario, const struct job_entry *job)
 {
 	const struct gpu_params *gpu = &scenario->topology.gpus[job->gpus[0]].params;
+	enum served_type weights = scenario->service_count > 0
+					   ? service_weights(&scenario->services[job->service])
+					   : SERVE_AUTO;
+	if (weights != SERVE_AUTO)
+		return served_type_names[weights];
 	bool convolutions = !job->network || job->network->sequence == 0;
 	return number_type_name(stack_product_type(job->stack, gpu, convolutions));
 }

@@ -216,6 +216,12 @@ double service_requests_count(const struct scenario *scenario, const struct serv
 	return fmin(round(time_s * service->params->rate_count), SERVE_REQUESTS_MAX);
 }
 
+enum served_type service_weights(const struct service_entry *service)
+{
+	return service->params->weights != SERVE_AUTO ? (enum served_type)service->params->weights
+						      : service->network->weights;
+}
+
 static void phases_fit(struct reader *c, const struct service_entry *service)
 {
 	const struct serve_params *params = service->params;

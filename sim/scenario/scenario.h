@@ -228,6 +228,8 @@ struct scenario;
  * that it draws. Services that draw run for the same time, which is the longest of those that they
  * ask for. */
 double service_requests_count(const struct scenario *scenario, const struct service_entry *service);
+/* Returns serve.weights, or else the type of the network's checkpoint. */
+enum served_type service_weights(const struct service_entry *service);
 
 /* Kinds of cases. */
 enum case_kind {

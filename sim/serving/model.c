@@ -131,11 +131,19 @@ static bool same_work(const struct kernel_work *a, const struct kernel_work *b)
 		(x->m == y->m && x->n == y->n && x->k == y->k && x->count == y->count));
 }
 
-/* vLLM quantises neither logits nor routers. */
-bool model_is_quantised(const struct network *network, const struct layer *layer)
+/* Returns true for the linear layers of blocks but routers. */
+static bool is_of_block(const struct network *network, const struct layer *layer)
 {
 	bool last = layer + 1 == network->layers + network->layer_count;
 	return layer->block > 0 && layer->op == LAYER_LINEAR && !last && layer[1].op != LAYER_ROUTE;
+}
+
+/* vLLM quantises neither logits nor routers. */
+bool model_is_quantised(const struct serving_model *model, const struct network *network,
+			const struct layer *layer)
+{
+	return is_of_block(network, layer) &&
+	       (model->spec.weights != SERVE_MXFP4 || layer->experts > 0);
 }
 
 /* Returns the work of an op with weights of the model's type. The graph of the stack has products
@@ -146,7 +154,7 @@ static struct kernel_work with_weights(const struct serving_model *model, const 
 	struct kernel_work work = op->work;
 	const struct kernel_product *p = &work.product;
 	if (work.form != KERNEL_PRODUCT ||
-	    !model_is_quantised(network, &network->layers[op->layer]))
+	    !model_is_quantised(model, network, &network->layers[op->layer]))
 		return work;
 	double weight_B = work.type == NUMBER_FP8 ? 1 : model->element_B;
 	work.bytes_B += p->n * p->k * p->count * (model->weight_B - weight_B);
@@ -412,12 +420,14 @@ static double sum_of_kernels_s(struct serving_model *model, const struct iterati
 /* ---- a new model ---- */
 
 /* Returns the bytes of a number of that type with its part of a scale; AUTO: those of the stack. */
-static double type_B(enum serve_type type, double stack_B)
+static double type_B(enum served_type type, double stack_B)
 {
 	static const enum number_type types[] = {
 		[SERVE_BF16] = NUMBER_BF16, [SERVE_FP8] = NUMBER_FP8,
 		[SERVE_INT8] = NUMBER_INT8, [SERVE_FP4] = NUMBER_FP4,
 		[SERVE_INT4] = NUMBER_FP4,  [SERVE_FP8_BLOCK] = NUMBER_FP8};
+	if (type == SERVE_MXFP4)
+		return weight_element_B(WEIGHTS_MXFP4, stack_B);
 	return type == SERVE_AUTO ? stack_B : number_type_B(types[type]);
 }
 
@@ -446,7 +456,7 @@ static void learn_tokens(struct serving_model *model)
 			add_attention(model, layer);
 		if (layer->op == LAYER_RECURRENT)
 			add_scan(model, layer);
-		if (model_is_quantised(network, layer) && layer->experts <= 1) {
+		if (is_of_block(network, layer) && layer->experts <= 1) {
 			model->adapted_layers++;
 			model->adapted_in += layer->tensors[0] / (double)layer->parts[0];
 			model->adapted_out += (double)layer->channels;
@@ -469,7 +479,7 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 	*stack = *spec->stack;
 	stack->forward_only = true;
 	bool multiplied = spec->weights != SERVE_AUTO && spec->weights != SERVE_BF16 &&
-			  spec->weights != SERVE_INT4;
+			  spec->weights != SERVE_INT4 && spec->weights != SERVE_MXFP4;
 	stack->precision = multiplied                    ? PRECISION_FP8
 			   : spec->weights == SERVE_BF16 ? PRECISION_BF16
 							 : stack->precision;

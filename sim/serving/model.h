@@ -74,7 +74,7 @@ struct serving_model_spec {
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
-	enum serve_type weights, kv;    /* number types of weights, and of keys and values */
+	enum served_type weights, kv;   /* number types of weights, and of keys and values */
 	size_t rows_max, sequences_max; /* of an iteration, on one GPU */
 	double time_ratios[2];          /* factors of times; [1] is for iterations with prompts */
 	/* Groups of GPUs over which requests are spread, times the stages; 0: one */

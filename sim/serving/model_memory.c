@@ -31,7 +31,7 @@ double model_memory_B(const struct serving_model *model)
 		const struct layer *layer = &network->layers[i];
 		if (!spec->one_token || i < model->head_layer)
 			largest = fmax(largest, layer->output_count);
-		for (size_t k = 0; spec->one_token && model_is_quantised(network, layer) &&
+		for (size_t k = 0; spec->one_token && model_is_quantised(model, network, layer) &&
 				   k < layer->tensor_count;
 		     k++)
 			quantised += layer->tensors[k];

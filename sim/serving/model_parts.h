@@ -64,7 +64,8 @@ bool model_is_left_out(const struct serving_model *model, const struct op *op);
  * sum of these rows, and may quantise it. */
 bool model_is_fused(const struct serving_model *model, const struct op *op, double rows);
 /* Returns true if a layer's weights are of the type of weights. */
-bool model_is_quantised(const struct network *network, const struct layer *layer);
+bool model_is_quantised(const struct serving_model *model, const struct network *network,
+			const struct layer *layer);
 double model_memory_B(const struct serving_model *model); /* without that of the draft */
 /* Returns the time of an element-wise kernel of these bytes. */
 double model_pass_s(const struct serving_model *model, double bytes_B);

@@ -3,11 +3,10 @@
 
 #include "sim/base/lines.h"
 #include "sim/engine/engine.h"
+#include "sim/training/network.h"
 
 static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};
 static const char *const type_names[] = {"auto", "bf16", "fp8", "int8", "fp4", "int4", NULL};
-static const char *const weight_names[] = {"auto", "bf16", "fp8",       "int8",
-					   "fp4",  "int4", "fp8_block", NULL};
 static const char *const mixing_names[] = {"auto", "on", "off", NULL};
 static const char *const router_names[] = {"round-robin", "least-outstanding", NULL};
 
@@ -116,11 +115,11 @@ static const struct param_row serve_rows[] = {
 		   "whether the KV cache keeps the tokens that the prompts of a group of "
 		   "serve.list share, so that only the first of them processes these tokens",
 		   "vLLM's enable_prefix_caching is true since V1"),
-	PARAM_CHOICE(struct serve_params, weights, weight_names, "auto",
-		     "number type of weights in linear layers of blocks: fp8, int8 and fp4 also "
-		     "multiply in this type, fp8_block has a scale for each 128 x 128, int4 is "
-		     "converted and multiplies in that of the "
-		     "stack; auto means stack.precision"),
+	PARAM_CHOICE(struct serve_params, weights, served_type_names, "auto",
+		     "number type of weights in linear layers of blocks; auto means that of the "
+		     "checkpoint (the network's key weights), otherwise stack.precision. fp8, int8 "
+		     "and fp4 also multiply in this type. fp8_block has a scale for each 128 x "
+		     "128. int4 multiplies in that of the stack. mxfp4 is int4 for experts only"),
 	PARAM_CHOICE(struct serve_params, kv, type_names, "auto",
 		     "number type of keys and values in the KV cache; auto means that of "
 		     "activations, which is vLLM's kv_cache_dtype=auto"),
@@ -267,7 +266,7 @@ static double spread_around(struct rng *rng, double mean, double spread_ratio)
 	return mean * gamma_of(rng, shape) / shape;
 }
 
-static uint32_t tokens_of(struct rng *rng, double mean, double spread_ratio, double most)
+static uint32_t draw_count(struct rng *rng, double mean, double spread_ratio, double most)
 {
 	double tokens = round(spread_around(rng, mean, spread_ratio));
 	return (uint32_t)fmax(1, fmin(tokens, most));
@@ -336,11 +335,11 @@ struct request_list requests_draw(struct arena *arena, const struct serve_params
 		left_s -= gap_s;
 		request->arrival_ps = ps_from_s(stages.count > 0 ? time_of(&stages, now_s) : now_s);
 		request->shared = (uint32_t)params->prefix_count;
-		request->prompt = tokens_of(&lengths, params->prompt_count,
-					    params->prompt_spread_ratio, fmax(1, tokens_max - 1));
+		request->prompt = draw_count(&lengths, params->prompt_count,
+					     params->prompt_spread_ratio, fmax(1, tokens_max - 1));
 		request->output =
-			tokens_of(&lengths, params->output_count, params->output_spread_ratio,
-				  fmax(1, tokens_max - request->prompt));
+			draw_count(&lengths, params->output_count, params->output_spread_ratio,
+				   fmax(1, tokens_max - request->prompt));
 	}
 	return list;
 }

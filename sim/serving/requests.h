@@ -22,16 +22,6 @@ enum serve_dispatch { DISPATCH_AUTO, DISPATCH_GATHER, DISPATCH_ALL_TO_ALL };
 /* How requests pass stages: in groups, each at another stage, or together over RPC. */
 enum serve_pipeline { PIPELINE_GROUPS, PIPELINE_RPC };
 enum serve_router { ROUTER_ROUND_ROBIN, ROUTER_LEAST_OUTSTANDING };
-/* Number type of weights or of keys and values; AUTO: that of the stack. */
-enum serve_type {
-	SERVE_AUTO,
-	SERVE_BF16,
-	SERVE_FP8,
-	SERVE_INT8,
-	SERVE_FP4,
-	SERVE_INT4,
-	SERVE_FP8_BLOCK /* each block of 128 x 128 weights has a scale */
-};
 
 struct serve_params { /* the group `serve` of a case */
 	const char *model;
@@ -48,7 +38,7 @@ struct serve_params { /* the group `serve` of a case */
 	bool chunked_prefill, overlap, reserve_prompt, reserve_output, prefix_cache, memory_free;
 	double memory_ratio, block_count, cache_blocks_count, host_cache_B;
 	const char *cache_host;
-	int weights, kv; /* enum serve_type */
+	int weights, kv; /* enum served_type */
 	double request_host_s, request_serial_s, prompt_host_s, sequence_host_s;
 	double graph_sizes_count, graph_most_count;
 	double front_ends_count, message_host_s, merged_host_s, stream_interval_count;

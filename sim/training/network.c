@@ -240,12 +240,33 @@ static bool read_sample(struct network_reader *reader, const struct cfg_node *gr
 	return diag_count(reader->diag) == before;
 }
 
+const char *const served_type_names[] = {"auto", "bf16",      "fp8",   "int8", "fp4",
+					 "int4", "fp8_block", "mxfp4", NULL};
+
+static void read_weights(struct network_reader *reader, const struct cfg_node *node,
+			 struct network *network)
+{
+	const char *text = cfg_text(node);
+	size_t type = 0;
+	while (text && served_type_names[type] && strcmp(served_type_names[type], text) != 0)
+		type++;
+	if (node && (!text || !served_type_names[type]))
+		diag_error(
+			reader->diag, cfg_origin(node),
+			"network '%s': weights is not a number type of a checkpoint (write weights "
+			"= \"fp8_block\", \"fp8\", \"fp4\", \"mxfp4\", \"int8\", \"int4\" or "
+			"\"bf16\")",
+			network->name ? network->name : "?");
+	else
+		network->weights = (enum served_type)type;
+}
+
 static bool read_head(struct network_reader *reader, const struct cfg_node *group,
 		      struct network *network)
 {
-	static const char *const known[] = {"name",       "image",  "channels",
-					    "classes",    "source", "sequence",
-					    "vocabulary", "frozen", "layers"};
+	static const char *const known[] = {"name",   "image",    "channels",   "classes",
+					    "source", "sequence", "vocabulary", "frozen",
+					    "layers", "weights"};
 	size_t before = diag_count(reader->diag);
 	cfg_only(reader->diag, group, known, sizeof(known) / sizeof(known[0]));
 	network->name = cfg_text(cfg_child(group, "name"));
@@ -259,6 +280,7 @@ static bool read_head(struct network_reader *reader, const struct cfg_node *grou
 			   "al., arXiv:1512.03385\")");
 	read_sample(reader, group, network);
 	read_flag(reader, group, "frozen", network->name, &network->frozen);
+	read_weights(reader, cfg_child(group, "weights"), network);
 	return diag_count(reader->diag) == before;
 }
 

@@ -154,8 +154,22 @@ struct layer {
 /* Returns the tokens or pixels of a layer's output. */
 double tokens_of(const struct layer *layer);
 
+/* Number type in which model servers keep weights, or keys and values; AUTO: that of the stack. */
+enum served_type {
+	SERVE_AUTO,
+	SERVE_BF16,
+	SERVE_FP8,
+	SERVE_INT8,
+	SERVE_FP4,
+	SERVE_INT4,
+	SERVE_FP8_BLOCK, /* each block of 128 x 128 weights has a scale */
+	SERVE_MXFP4      /* SERVE_INT4 for experts, AUTO for other layers */
+};
+extern const char *const served_type_names[]; /* ends with NULL */
+
 struct network {
 	const char *name, *source;
+	enum served_type weights;                      /* of the published checkpoint */
 	size_t image_height, image_width, image_depth; /* 0: samples are sequences */
 	size_t image_channels, classes;
 	size_t sequence,
