@@ -291,19 +291,38 @@ static double grouped_s(const struct experts_machine *machine, const struct kern
 			bytes_B * run_cost(&tile, weight_B));
 }
 
-double experts_product_s(const struct experts_machine *machine, const struct kernel_params *kernels,
-			 double rows, double columns, double k, double count, double bytes_B)
+static double product_of_s(const struct experts_machine *machine,
+			   const struct kernel_params *kernels, const struct kernel_product *p,
+			   double bytes_B, const struct tile *tile, bool expands)
 {
-	double best_s = INFINITY;
+	double blocks =
+		p->count * ceil(p->m / expert_heights[tile->height]) * ceil(p->n / tile->width);
+	double weight_B = expands ? INT4_GROUP_B : machine->element_B;
+	double expand_s =
+		expands ? tile->width / 2 / (kernels->dequantise_Bps * tile->expand_ratio) : 0;
+	return blocks_s(machine, kernels, tile, blocks, p->k, expand_s, false,
+			bytes_B * run_cost(tile, weight_B));
+}
+
+double experts_product_s(const struct experts_machine *machine, const struct kernel_params *kernels,
+			 const struct kernel_product *product, double bytes_B, bool expands)
+{
+	static const struct tile cuda = {0, 128, 128, 1};
+	double best_s = expands && product->m <= INT4_CUDA_TOKENS
+				? product_of_s(machine, kernels, product, bytes_B, &cuda, true)
+				: INFINITY;
+	if (best_s < INFINITY)
+		return best_s;
 	for (size_t i = 0; i < EXPERT_HEIGHTS; i++)
-		for (double width = 64; width <= 128; width *= 2) {
-			struct tile tile = {i, width, 64, 1};
-			double blocks =
-				count * ceil(rows / expert_heights[i]) * ceil(columns / width);
-			best_s = fmin(best_s,
-				      blocks_s(machine, kernels, &tile, blocks, k, 0, false,
-					       bytes_B * run_cost(&tile, machine->element_B)));
-		}
+		for (double width = 64; width <= (expands ? 64 : 128); width *= 2)
+			for (double step = expands ? 32 : 64; step <= (expands        ? 32
+								       : machine->fp4 ? 256
+										      : 128);
+			     step *= 2) {
+				struct tile tile = {i, width, step, expands ? INT4_TRITON : 1};
+				best_s = fmin(best_s, product_of_s(machine, kernels, product,
+								   bytes_B, &tile, expands));
+			}
 	return best_s;
 }
 

@@ -51,7 +51,9 @@ struct experts_machine {
 /* Returns the duration in s of all kernels of the layer. */
 double experts_s(const struct experts_machine *machine, const struct kernel_params *kernels,
 		 const struct kernel_experts *experts);
-/* Returns the duration in s of one product of `count` experts with `rows` rows each, by the fastest
- * of the tiles. bytes_B: of its matrices in memory. */
+struct kernel_product;
+/* Returns the duration in s of one product of `count` experts with m rows each, by the fastest
+ * of the tiles. bytes_B: of its matrices in memory; expands: weights have 4 bits, which vLLM's
+ * kernels for INT4 expand to 16. */
 double experts_product_s(const struct experts_machine *machine, const struct kernel_params *kernels,
-			 double rows, double columns, double k, double count, double bytes_B);
+			 const struct kernel_product *product, double bytes_B, bool expands);

@@ -417,10 +417,9 @@ static double fused_experts_s(const struct gpu_params *gpu,
 				 : kernels->experts_fp8_ratio,
 		.fp4 = type == NUMBER_FP4,
 	};
-	const struct kernel_product *p = &work->product;
 	if (work->form == KERNEL_PRODUCT)
-		return experts_product_s(&machine, kernels, p->m, p->n, p->k, p->count,
-					 work->bytes_B);
+		return experts_product_s(&machine, kernels, &work->product, work->bytes_B,
+					 work->expands);
 	return experts_s(&machine, kernels, &work->experts);
 }
 

@@ -109,6 +109,7 @@ struct kernel_work {
 	bool meets;     /* pass: its blocks need the sums of all blocks (batch norm in training) */
 	bool quantises; /* pass: from 16 bits to FP8 */
 	bool grouped;   /* product: of the experts of a layer, one for each */
+	bool expands;   /* grouped product: its weights have 4 bits, and are expanded to 16 */
 	bool plain;     /* product: the library has CUTLASS's usual tiles only and never splits k */
 	bool scaled_by_blocks; /* product of FP8: each block of 128 x 128 weights has a scale */
 	/* product: largest power of two that divides the contiguous sides of its matrices; 0: they

@@ -160,6 +160,7 @@ static struct kernel_work with_weights(const struct serving_model *model, const 
 	work.bytes_B += p->n * p->k * p->count * (model->weight_B - weight_B);
 	work.scaled_by_blocks =
 		model->spec.weights == SERVE_FP8_BLOCK && gpu_has(model->spec.gpu, NUMBER_FP8);
+	work.expands = model->spec.weights == SERVE_INT4 && work.grouped;
 	if (work.type == NUMBER_FP8 && model->spec.weights == SERVE_INT8)
 		work.type = NUMBER_INT8;
 	else if (work.type == NUMBER_FP8 && model->spec.weights == SERVE_FP4)

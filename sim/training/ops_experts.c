@@ -10,6 +10,8 @@
 
 /* Small kernels that select experts, normalise their weights, count and sort the rows. */
 enum { ROUTE_KERNELS = 6, ROUTE_GRAD_KERNELS = 3 };
+/* vLLM: topk_softmax selects and normalises, moe_align_block_size counts and sorts. */
+enum { ENGINE_ROUTE_KERNELS = 3 };
 /* Operators of Megatron-Core with hardly any work for the GPU.
  * LOSS: scores, counts and loss of router.py, _apply_aux_loss, and three for its log.
  * COUNT: token_dispatcher.py, preprocess: five sums and slices, an all-gather with its buffer, and
@@ -29,6 +31,13 @@ enum {
 static bool is_megatron(const struct builder *b)
 {
 	return b->stack->fusion == FUSION_LAYER && !b->stack->forward_only;
+}
+
+/* Returns true for engines with fused experts (vLLM, fused_moe.py): the first product gathers its
+ * rows, and the second one multiplies by the weights of the router. */
+static bool is_engine(const struct builder *b)
+{
+	return b->stack->fusion == FUSION_ALL && b->stack->forward_only;
 }
 
 /* Adds operators with little work, each of which the host issues. */
@@ -74,8 +83,10 @@ static uint32_t pad_rows(struct builder *b, const char *what, double rows_B, uin
 static uint32_t route_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	double in_B = builder_inputs_B(b, layer), out_B = builder_output_B(b, b->layer);
-	input = tokens_elementwise(b, ".softmax", 1, in_B, in_B, input);
-	input = builder_op(b, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
+	if (!is_engine(b))
+		input = tokens_elementwise(b, ".softmax", 1, in_B, in_B, input);
+	input = builder_op(b, "", is_engine(b) ? ENGINE_ROUTE_KERNELS : ROUTE_KERNELS,
+			   in_B + 4 * out_B, input);
 	if (is_megatron(b))
 		input = add_operators(b, ".loss", LOSS_OPERATORS, 0, input);
 	if (!b->stack->experts_wait)
@@ -92,7 +103,7 @@ static uint32_t combine_forward(struct builder *b, const struct layer *layer, ui
 	double rows_B = builder_B(b, from->output_count);
 	input = pad_rows(b, ".unpad", rows_B, 1, input);
 	input = sort_rows(b, ".sort", from->experts, rows_B, SORT_OPERATORS, input);
-	if (!is_megatron(b)) {
+	if (!is_megatron(b) && !is_engine(b)) {
 		const char *what = b->stack->fusion == FUSION_LAYER ? "" : ".weight";
 		input = tokens_elementwise(b, what, 1, rows_B, rows_B, input);
 	}
@@ -110,6 +121,8 @@ static uint32_t dispatch_forward(struct builder *b, const struct layer *layer, u
 {
 	double out_B = builder_output_B(b, b->layer);
 	double in_B = builder_output_B(b, layer->inputs[0]);
+	if (is_engine(b))
+		return input;
 	if (is_megatron(b))
 		input = add_operators(b, ".map", MAP_OPERATORS, 0, input);
 	input = builder_op(b, "", 1, permuted_B(b, in_B, out_B), input);

@@ -172,9 +172,34 @@ static void rows_without_an_alignment_are_loaded_one_by_one(void)
 	}
 }
 
-/* Products of experts in a program use the fastest tile: 8 x 4 blocks of 64 x 128 on 10 SMs, 16
- * steps of 64. */
+/* Products of experts in a program use the fastest tile: 8 x 4 blocks of 64 x 128 on 10 SMs, 8
+ * steps of 128. */
 static void products_of_experts_use_the_same_law(void)
+{
+	struct gpu_params gpu = {.generation = GENERATION_HOPPER,
+				 .fp32_flops = 10e12,
+				 .bf16_flops = 80e12,
+				 .fp8_flops = 160e12,
+				 .memory_bandwidth_Bps = 1e15,
+				 .memory_efficiency_ratio = 0.8,
+				 .multiprocessors_count = 10};
+	struct kernel_work work = {.form = KERNEL_PRODUCT,
+				   .type = NUMBER_BF16,
+				   .grouped = true,
+				   .product = {64, 512, 1024, 8}};
+	double row_s = 2.0 * 32 * 128 / 4e12;
+	double expected_s = hypot(6.4 * (1024 * row_s + 0.3e-6), 8 * 0.1e-6);
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
+	/* memory reads a step of 128 numbers of FP8 at its whole bandwidth: 1 GB in 1.25 ms */
+	gpu.memory_bandwidth_Bps = 1e12;
+	work.type = NUMBER_FP8;
+	work.bytes_B = 1e9;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 1.25e-3, 1e-4);
+}
+
+/* Up to 6 rows an expert, 8 x 4 blocks of 16 x 128 expand 64 bytes a row of k. With more rows,
+ * 8 x 8 blocks of 16 x 64 expand 32 bytes at half of the rate. */
+static void products_of_experts_expand_weights_of_four_bits(void)
 {
 	struct gpu_params gpu = {.generation = GENERATION_AMPERE,
 				 .fp32_flops = 10e12,
@@ -185,9 +210,15 @@ static void products_of_experts_use_the_same_law(void)
 	struct kernel_work work = {.form = KERNEL_PRODUCT,
 				   .type = NUMBER_BF16,
 				   .grouped = true,
-				   .product = {64, 512, 1024, 8}};
-	double row_s = 2.0 * 32 * 128 / 4e12;
-	double expected_s = hypot(6.4 * (1024 * row_s + 0.3e-6), 16 * 0.1e-6);
+				   .expands = true,
+				   .product = {6, 512, 1024, 8}};
+	double expand_s = 64 / 5e9, row_s = 2.0 * 16 * 128 / 4e12 + expand_s;
+	double expected_s = hypot(3.2 * (1024 * row_s + 0.3e-6), 8 * 0.1e-6 + 1024 * expand_s);
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
+	work.product.m = 7;
+	expand_s = 32 / 2.5e9;
+	row_s = 2.0 * 16 * 64 / 4e12 + expand_s;
+	expected_s = hypot(6.4 * (1024 * row_s + 0.3e-6), 32 * 0.1e-6 + 1024 * expand_s);
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
 }
 
@@ -200,6 +231,7 @@ int main(void)
 		TEST(experts_are_two_grouped_products_and_small_kernels),
 		TEST(rows_without_an_alignment_are_loaded_one_by_one),
 		TEST(products_of_experts_use_the_same_law),
+		TEST(products_of_experts_expand_weights_of_four_bits),
 	};
 	return TEST_MAIN(tests);
 }

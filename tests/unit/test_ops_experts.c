@@ -37,6 +37,25 @@ static void rows_of_other_gpus_are_ordered_by_expert(void)
 	CHECK(tally_of(&graph, ".sort").ops == 0);
 }
 
+/* An engine with fused experts has three kernels of the router in 48 layers, and one that adds up 8
+ * rows of 4096 x 2048 elements of 2 bytes for each token. Nothing else moves rows. */
+static void engines_gather_and_weigh_rows_in_the_products(void)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+				     .precision = PRECISION_BF16,
+				     .forward_only = true,
+				     .fusion = FUSION_ALL};
+	struct op_graph graph = graph_of_experts(1, &stack);
+
+	CHECK_NEAR(tally_of(&graph, "/route").kernels, 48 * 3, 0);
+	CHECK_NEAR(tally_of(&graph, "/dispatch").kernels, 0, 0);
+	CHECK_NEAR(tally_of(&graph, "/combine").kernels, 48, 0);
+	stack.fusion = FUSION_NONE;
+	graph = graph_of_experts(1, &stack);
+	CHECK_NEAR(tally_of(&graph, "/dispatch").kernels, 48, 0);
+	CHECK_NEAR(tally_of(&graph, "/combine").kernels, 48, 0);
+}
+
 /* In FP8, each of two products has 2 conversions and 3 products, which launch 15 further kernels
  * for the 16 experts of a GPU: 48 x 2 x 5 x 15 calls. The host also waits once in each of 48 layers
  * for 128 numbers of 8 bytes. */
@@ -207,6 +226,7 @@ static void clamps_and_weighed_biases_are_kernels_of_their_own(void)
 
 static const struct test tests[] = {
 	TEST(rows_of_other_gpus_are_ordered_by_expert),
+	TEST(engines_gather_and_weigh_rows_in_the_products),
 	TEST(experts_one_by_one_cost_the_host_a_call_each),
 	TEST(experts_one_by_one_are_converted_by_kernels_of_their_own),
 	TEST(graphs_hold_the_parts_of_their_scope),

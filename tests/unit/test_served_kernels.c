@@ -57,7 +57,7 @@ static void kernels_before_and_sums_quantise(void)
 
 /* Returns the time of an iteration of Llama 3 8B, in which block scales leave nothing to fuse. */
 static double attended_s(struct gpu_params rated, double half_flops, bool quantised,
-			 enum serve_type kv, struct iteration iteration)
+			 enum served_type kv, struct iteration iteration)
 {
 	static const struct overhead none;
 	struct stack_params own = stack;
