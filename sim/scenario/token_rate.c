@@ -18,9 +18,7 @@ static double job_rate(const struct topology *topology, const struct job_entry *
 {
 	if (!job->network || job->network->sequence == 0 || !job->stack)
 		return NAN;
-	double flop = network_model_flop(job->network);
-	if (job->stack->forward_only) /* backward has two products for each one of forward */
-		flop /= 3;
+	double flop = network_model_flop(job->network, job->stack->forward_only);
 	switch (rate) {
 	case RATE_TOKENS:
 		return (double)job->network->sequence;

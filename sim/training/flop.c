@@ -2,8 +2,7 @@
 /* Floating-point operations of training, as MFU and HFU count them. */
 #include "sim/training/plan.h"
 
-/* Multiply-accumulates and their sum, for each of forward and the two products of backward. */
-enum { FLOP_OF_MAC = 2, PASSES = 3 };
+enum { FLOP_OF_MAC = 2 };
 
 static double forward_flop(const struct layer *layer)
 {
@@ -13,12 +12,15 @@ static double forward_flop(const struct layer *layer)
 	       (double)(layer->attention.head_size + layer->attention.value_size);
 }
 
-double network_model_flop(const struct network *network)
+double network_model_flop(const struct network *network, bool forward_only)
 {
 	double sum = 0;
-	for (size_t i = 0; i < network->layer_count; i++)
-		sum += forward_flop(&network->layers[i]);
-	return PASSES * sum;
+	for (size_t i = 0; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		bool fixed = layer->op == LAYER_LINEAR && layer->frozen;
+		sum += forward_flop(layer) * (forward_only ? 1 : fixed ? 2 : 3);
+	}
+	return sum;
 }
 
 /* Returns true if selective recomputation computes the layer again. */

@@ -112,7 +112,7 @@ static bool servers_do_no_more_than_they_can(const struct scenario *scenario,
 		const struct gpu_params *gpu = &scenario->topology.gpus[i].params;
 		rate_flops = fmax(rate_flops, fmax(gpu->fp32_flops, gpu->fp16_flops));
 	}
-	least_s = network_model_flop(network) / 3 / rate_flops; /* forward is a third of a step */
+	least_s = network_model_flop(network, true) / rate_flops;
 	for (size_t i = 0; i < point->job_count; i++)
 		if (point->jobs[i].gpu_utilization > 1 + 1e-9 || point->jobs[i].step_s < least_s)
 			return false;

@@ -432,6 +432,29 @@ static void memory_counts_sixteen_bytes_a_parameter(void)
 	arena_free(arena);
 }
 
+/* 16 tokens; frozen products of 8 x 24, 8 x 8 and 8 x 12; two adapters of rank 2 at the first two;
+ * 16 x 16 pairs of tokens by 8 features, twice */
+static void model_flop_has_no_gradients_of_frozen_weights(void)
+{
+	static const char text[] =
+		"network = { name = \"a\"; frozen = true; sequence = 16; vocabulary = 12;\n"
+		"source = \"by hand\"; layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"a\"; op = \"attention\"; heads = 4; causal = true; lora = 2; },\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	const struct network *network = read_text(arena, text);
+	double frozen = 16 * (8 * 24 + 8 * 8 + 8 * 12), attention = 2 * 16 * 16 * 8;
+	double adapters = 16 * (8 * 2 + 2 * 24 + 8 * 2 + 2 * 8);
+	if (CHECK(network != NULL)) {
+		CHECK_NEAR(network_model_flop(network, false),
+			   2 * (2 * frozen + 3 * (adapters + attention)), 0);
+		CHECK_NEAR(network_model_flop(network, true), 2 * (frozen + adapters + attention),
+			   0);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(small_network_has_the_counts_by_hand),
 	TEST(only_what_backward_needs_is_kept),
@@ -449,6 +472,7 @@ static const struct test tests[] = {
 	TEST(active_parameters_of_experts_match),
 	TEST(activations_match_the_published_formula),
 	TEST(memory_counts_sixteen_bytes_a_parameter),
+	TEST(model_flop_has_no_gradients_of_frozen_weights),
 };
 
 int main(void)

@@ -465,7 +465,7 @@ static void model_flop_is_three_forward_passes_with_whole_attention(void)
 {
 	struct arena *arena = arena_new();
 	double block = 16 * (8 * 24 + 8 * 8 + 2 * 8 * 32), attention = 2 * 16 * 16 * 8;
-	CHECK_NEAR(network_model_flop(read_tiny(arena)),
+	CHECK_NEAR(network_model_flop(read_tiny(arena), false),
 		   3 * 2 * (2 * (block + attention) + 16 * 8 * 12), 0);
 	arena_free(arena);
 }
