@@ -15,10 +15,9 @@ static enum prediction_kind kind_of(const struct scenario *scenario)
 struct reporting reporting_of(struct arena *arena, const struct scenario *scenario)
 {
 	struct reporting reporting = {.kind = kind_of(scenario)};
-	if (scenario_setup(arena, scenario).counted)
-		reporting.unit = "steps/s";
-	else if (scenario_token_rate(scenario, RATE_TOKENS) > 0)
-		reporting.unit = "sequences/s";
+	const char *counted = scenario_setup(arena, scenario).counted;
+	if (counted)
+		reporting.unit = counted_unit(counted);
 	return reporting;
 }
 

@@ -103,5 +103,7 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 		if (job->library)
 			add(arena, &setup.library, library_name(job->library));
 	}
+	if (!setup.counted && scenario_token_rate(scenario, RATE_TOKENS) > 0)
+		setup.counted = "sequences";
 	return setup;
 }

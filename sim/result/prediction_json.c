@@ -64,12 +64,6 @@ static void put_parts(struct json_writer *json, const struct field *field,
 static void put_fields(struct json_writer *json, struct fields fields,
 		       const struct record_place *record);
 
-static bool has_sequences(const struct prediction *prediction)
-{
-	return prediction->ok && prediction_kind(prediction) != PREDICTION_COLLECTIVE &&
-	       prediction->token_throughput.value > 0;
-}
-
 static void put_list(struct json_writer *json, const struct field *field,
 		     const struct record_place *record)
 {
@@ -143,11 +137,12 @@ static void put_fields(struct json_writer *json, struct fields fields,
 
 void prediction_json(struct json_writer *json, const struct prediction *prediction)
 {
+	const char *unit = throughput_unit(&prediction, 1);
 	jw_open(json, NULL, '{');
 	put_fields(json, prediction_fields,
 		   &(struct record_place){prediction, prediction->ok, prediction_kind(prediction),
-					  has_sequences(prediction),
-					  prediction->setup.counted != NULL,
+					  strcmp(unit, "sequences/s") == 0,
+					  strcmp(unit, "steps/s") == 0,
 					  prediction->currency != NULL});
 	jw_close(json);
 }

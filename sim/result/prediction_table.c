@@ -94,21 +94,23 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 	return ok ? "ok" : arena_printf(scratch, "FAIL: %s", reason ? reason : "no reason given");
 }
 
+const char *counted_unit(const char *counted)
+{
+	return !counted ? "images/s" : strcmp(counted, "steps") == 0 ? "steps/s" : "sequences/s";
+}
+
 const char *throughput_unit(const struct prediction *const *predictions, size_t count)
 {
-	size_t sequences = 0, steps = 0, failed = 0;
-	for (size_t i = 0; i < count; i++) {
-		failed += !predictions[i]->ok;
-		sequences += predictions[i]->token_throughput.value > 0;
-		steps += predictions[i]->setup.counted != NULL;
-	}
+	const char *unit = NULL;
 	if (prediction_kinds(predictions, count) == PREDICTION_SERVING)
 		return "requests/s";
-	if (steps > 0)
-		return steps == count ? "steps/s" : "samples/s";
-	if (sequences == 0)
-		return "images/s";
-	return sequences + failed == count ? "sequences/s" : "samples/s";
+	for (size_t i = 0; i < count; i++) {
+		const char *own = counted_unit(predictions[i]->setup.counted);
+		if (unit && strcmp(own, unit) != 0)
+			return "samples/s";
+		unit = own;
+	}
+	return unit ? unit : counted_unit(NULL);
 }
 
 static void setup(FILE *out, struct arena *scratch, const struct prediction *const *predictions,

@@ -127,7 +127,8 @@ struct setup {
 	const char *library;   /* collective library, "NCCL" */
 	const char *transport; /* of forwarded calls, or of gradients between machines; NULL:
 				  nothing crosses the network */
-	const char *counted;   /* "steps" if throughput counts them; NULL: samples or requests */
+	const char *counted;   /* "steps" or "sequences" if throughput counts them; NULL: images,
+				  requests or bytes */
 	const char *devices, *adapters; /* those of each machine that the case chose; NULL: all */
 	const char *local; /* GPU and host of the local run of forwarded programs, to which
 			      `ratio` compares; NULL: none */
@@ -266,6 +267,8 @@ const char *predictions_without_effect(struct arena *arena,
 /* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part.
  * PART_EXPOSED is the sum of all exposed communication. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
+/* Returns the unit of the throughput of a setup that counts this: "images/s" for NULL. */
+const char *counted_unit(const char *counted);
 /* Returns the unit of the throughput of training steps: "images/s", "sequences/s", "steps/s"
  * (recordings without a batch), or "samples/s" for predictions of several sorts. Columns of CSV say
  * steps if all are of steps, and otherwise images. */

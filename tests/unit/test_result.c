@@ -40,37 +40,37 @@ static struct prediction sample(void)
 					       .elapsed_s = {NAN, NAN, NAN}};
 	static struct link_prediction link = {"wire client>server", 0.125, 1e6};
 	static struct breakdown_part parts[] = {{"kernel", 0.375}, {"call issue", 0.125}};
-	return (struct prediction){
-		.name = "same_lan, \"16\"",
-		.setup = {"gpt2", "pytorch-amp", "fp16", "rcuda", .transport = "tcp"},
-		.ok = true,
-		.throughput = {36.5, 36, 37},
-		.token_throughput = {730, 720, 740},
-		.step_s = {0.5, 0.25, 0.75},
-		.ratio = {NAN, NAN, NAN},
-		.gpu_utilization = {0.5, 0.5, 0.5},
-		.breakdown = parts,
-		.breakdown_count = 2,
-		.bottleneck = "network",
-		.remedy = "less latency",
-		.jobs = &client,
-		.job_count = 1,
-		.links = &link,
-		.link_count = 1,
-		.seed = 1,
-		.events_count = 12345678901,
-		.calls_count = 7,
-		.polls_count = 3,
-		.gpu_token_throughput = {365, 360, 370},
-		.model_flops = {2000, 1000, 3000},
-		.mfu = {0.5, 0.25, 0.75},
-		.hfu = {0.625, 0.5, 0.75},
-		.memory_B = 4e10,
-		.memory_lacking_B = 5e9,
-		.retransmission_timeouts = 0.1,
-		.connect_s = 0.001,
-		.draws_count = 64,
-		.failed_draws_count = 3};
+	return (struct prediction){.name = "same_lan, \"16\"",
+				   .setup = {"gpt2", "pytorch-amp", "fp16", "rcuda",
+					     .transport = "tcp", .counted = "sequences"},
+				   .ok = true,
+				   .throughput = {36.5, 36, 37},
+				   .token_throughput = {730, 720, 740},
+				   .step_s = {0.5, 0.25, 0.75},
+				   .ratio = {NAN, NAN, NAN},
+				   .gpu_utilization = {0.5, 0.5, 0.5},
+				   .breakdown = parts,
+				   .breakdown_count = 2,
+				   .bottleneck = "network",
+				   .remedy = "less latency",
+				   .jobs = &client,
+				   .job_count = 1,
+				   .links = &link,
+				   .link_count = 1,
+				   .seed = 1,
+				   .events_count = 12345678901,
+				   .calls_count = 7,
+				   .polls_count = 3,
+				   .gpu_token_throughput = {365, 360, 370},
+				   .model_flops = {2000, 1000, 3000},
+				   .mfu = {0.5, 0.25, 0.75},
+				   .hfu = {0.625, 0.5, 0.75},
+				   .memory_B = 4e10,
+				   .memory_lacking_B = 5e9,
+				   .retransmission_timeouts = 0.1,
+				   .connect_s = 0.001,
+				   .draws_count = 64,
+				   .failed_draws_count = 3};
 }
 
 /* JSON, written here with ' in place of ". */
@@ -109,7 +109,7 @@ static void json_lines_have_every_field(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', " SETUP
-		"'tcp', 'counted': null, 'devices': null, 'adapters': null, 'local': null, "
+		"'tcp', 'counted': 'sequences', 'devices': null, 'adapters': null, 'local': null, "
 		"'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
@@ -147,10 +147,10 @@ static void failed_prediction_has_null_numbers(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', " SETUP
-		"null, 'counted': null, 'devices': null, 'adapters': null, 'local': null, "
+		"null, 'counted': 'sequences', 'devices': null, 'adapters': null, 'local': null, "
 		"'verdict': 'fail', 'reason': 'connection "
 		"timeout', "
-		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'images/s'}, "
+		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'sequences/s'}, "
 		"'tokens_per_s': {'value': null, 'low': null, 'high': null, 'unit': 'tokens/s'}, "
 		"'step': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
@@ -438,15 +438,16 @@ static void json_has_a_line_for_each_value_of_a_filled_level(void)
 
 static void samples_are_images_or_sequences(void)
 {
-	const struct prediction image = {.ok = true, .token_throughput = {0, 0, 0}},
-				sequence = {.ok = true, .token_throughput = {5, 4, 6}},
-				failed = {.token_throughput = {0, 0, 0}};
+	const struct prediction image = {.ok = true},
+				sequence = {.ok = true, .setup.counted = "sequences"},
+				failed = {.setup.counted = "sequences"};
 	const struct prediction *const predictions[] = {&image, &image, &sequence, &sequence,
 							&failed};
 	CHECK_TEXT(throughput_unit(predictions, 2), "images/s");
 	CHECK_TEXT(throughput_unit(predictions + 1, 2), "samples/s");
 	CHECK_TEXT(throughput_unit(predictions + 2, 2), "sequences/s");
 	CHECK_TEXT(throughput_unit(predictions + 2, 3), "sequences/s");
+	CHECK_TEXT(throughput_unit(predictions + 4, 1), "sequences/s");
 }
 
 /* On the wire, b overlaps a and gets its own lane; c is inside b's time but nests in a, which is
