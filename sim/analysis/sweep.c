@@ -30,13 +30,17 @@ static const char *const *words_of(struct arena *arena, const struct sweep_reque
 	return words;
 }
 
-/* Reads a case and adds its files to the hash. Returns what is wrong with the case. */
+/* Reads a case, adds its files to the hash and notes its prices. Returns what is wrong with the
+ * case.
+ */
 static const struct diag *read_files(struct arena *arena, const struct case_request *request,
-				     uint64_t *read)
+				     uint64_t *read, bool *prices)
 {
 	struct diag *own = diag_new(arena);
-	case_read(arena, own, request);
+	const struct scenario *scenario = case_read(arena, own, request);
 	*read = hash_count(*read, diag_read(own));
+	if (prices)
+		scenario_note_prices(request, scenario, prices);
 	return own;
 }
 
@@ -53,6 +57,8 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 	sweep_keep_calls(task, scenario);
 	if (scenario)
 		*words = words_of(arena, &task->request, scenario);
+	bool *prices = ARENA_ARRAY(arena, base.setting_count + 1, bool);
+	scenario_note_prices(&base, scenario, prices);
 	size_t stride = task->point_count;
 	for (size_t a = 0; a < task->request.axis_count && diag_count(diag) == 0; a++) {
 		size_t count = task->request.axes[a].count;
@@ -63,7 +69,7 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 			size_t index = i * (count - 1) / (checked - 1);
 			const struct case_request one =
 				sweep_point_case(scratch, task, index * stride);
-			const struct diag *own = read_files(scratch, &one, read);
+			const struct diag *own = read_files(scratch, &one, read, prices);
 			for (size_t e = 0; e < diag_count(own) && e < ERRORS_MAX; e++)
 				diag_error(diag, (struct origin){0}, "%s", diag_at(own, e));
 			arena_free(scratch);
@@ -73,10 +79,10 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 	for (size_t i = 1; task->request.journal && list && list->requests && i < list->point_count;
 	     i++) {
 		struct arena *scratch = arena_new();
-		read_files(scratch, &list->requests[i], read);
+		read_files(scratch, &list->requests[i], read, NULL);
 		arena_free(scratch);
 	}
-	return diag_count(diag) == 0;
+	return diag_count(diag) == 0 && (list || scenario_check_prices(diag, &base, prices));
 }
 
 static uint64_t hash_program(void)

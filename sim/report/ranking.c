@@ -80,8 +80,8 @@ static const char *why_unpriced(struct arena *arena, const struct cost_ranking *
 	       (!r->predictions[i]->ok || isfinite(r->predictions[i]->cost_sample.value)))
 		i++;
 	return arena_printf(arena,
-			    ", not ranked by cost, because %s has no price (write its "
-			    "gpu_cost.GPU.hour_price into a copy of the file of --prices)",
+			    ", not ranked by cost, because %s has no price (write --set "
+			    "gpu_cost.GPU.hour_price=2.5 with the GPU's name)",
 			    row_words(arena, table, i, lead));
 }
 

@@ -565,6 +565,7 @@ static const struct scenario *read_all(struct reader *c)
 	read_world(c);
 	check_tokens(c);
 	if (diag_count(c->diag) == 0) {
+		case_allow_prices(c);
 		cfg_resolution_finish(c->resolution, c->diag);
 		c->scenario->name = case_name(c);
 	}

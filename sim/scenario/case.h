@@ -131,5 +131,7 @@ void case_note_evidence(struct reader *c, const struct cfg_node *file);
 void case_check_prices(struct reader *c, const struct cfg_node *file);
 /* Reads prices and power, if the case asks for them (case_cost.c). */
 void case_read_costs(struct reader *c);
+/* Accepts prices of GPUs and machines that the case lacks, if the request is one of several. */
+void case_allow_prices(struct reader *c);
 /* Reads the parameters of the model error, after everything else. */
 void case_read_error(struct reader *c);

@@ -70,6 +70,8 @@ static const struct param_row machine_cost_rows[] = {
 const struct param_table machine_cost_table =
 	PARAM_TABLE("machine_cost", struct machine_cost, machine_cost_rows);
 
+enum { ITEM_PATH_MAX = 256 };
+
 /* Returns the table of prices to which a path belongs; NULL: it is of another group, such as gpu.
  */
 static const struct param_table *table_of(const char *path)
@@ -105,6 +107,49 @@ void case_check_prices(struct reader *c, const struct cfg_node *file)
 					path, cfg_origin(cfg_at(list, k)).line);
 		}
 	}
+}
+
+/* Returns true if a setting is the price of one kind of GPU or machine, "gpu_cost.t4.price=900",
+ * and copies its path. */
+static bool is_item_price(const struct setting *setting, char path[ITEM_PATH_MAX])
+{
+	const struct param_table *table = table_of(setting->text);
+	size_t length = strcspn(setting->text, "=");
+	if (!table || table == &cost_table || length >= ITEM_PATH_MAX ||
+	    memchr(setting->text, '*', length))
+		return false;
+	memcpy(path, setting->text, length);
+	path[length] = '\0';
+	return param_find(table, strrchr(path, '.') + 1) != NULL;
+}
+
+void case_allow_prices(struct reader *c)
+{
+	char path[ITEM_PATH_MAX];
+	for (size_t i = 0; c->request->beside && i < c->request->setting_count; i++)
+		if (is_item_price(&c->request->settings[i], path))
+			cfg_override_text(c->resolution, path);
+}
+
+void scenario_note_prices(const struct case_request *request, const struct scenario *scenario,
+			  bool *known)
+{
+	char path[ITEM_PATH_MAX];
+	for (size_t i = 0; i < request->setting_count; i++)
+		known[i] |= !is_item_price(&request->settings[i], path) ||
+			    (scenario && cfg_param_find(scenario->resolution, path));
+}
+
+bool scenario_check_prices(struct diag *diag, const struct case_request *request, const bool *known)
+{
+	bool all = true;
+	for (size_t i = 0; request->beside && i < request->setting_count; i++)
+		all &= known[i] ||
+		       diag_error(diag, request->settings[i].origin,
+				  "no case has the GPU or machine of '%s' (`farwire list gpus` and "
+				  "`farwire list machines` show names)",
+				  request->settings[i].text);
+	return all;
 }
 
 /* Returns the price, or NAN if nothing states it. */

@@ -359,6 +359,9 @@ struct case_request {
 	const struct engine_watch *watch; /* of each run; NULL: none */
 	/* A search has one: its cases differ only in layouts and loads; NULL: none. */
 	struct serving_memo *memo;
+	/* The case is one of several, so the price of a GPU or machine that it lacks is not an
+	 * error (scenario_note_prices). */
+	bool beside;
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
 	 * which is estimated from such predictions, is 0. */
 	const char *without;
@@ -372,6 +375,15 @@ const char *scenario_transport(const struct scenario *scenario);
 /* Returns NULL after errors, which are in diag. */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);
+/* Sets known[i] for each setting of the request that is not the price of one kind of GPU or
+ * machine, or that is the price of one that the scenario has (NULL: it has none). Other elements do
+ * not change. */
+void scenario_note_prices(const struct case_request *request, const struct scenario *scenario,
+			  bool *known);
+/* Reports the settings that no case of a request with `beside` knows. Returns false if there are
+ * any. */
+bool scenario_check_prices(struct diag *diag, const struct case_request *request,
+			   const bool *known);
 
 enum case_kind scenario_kind(const struct scenario *scenario);
 /* Numbers that are proportional to the throughput of training on sequences. */

@@ -200,10 +200,10 @@ size_t network_expert_top(const struct network *network);
 /* Returns the number of outputs of a sample: what the losses of training take as input. */
 double network_outputs_count(const struct network *network);
 /* Returns the floating-point operations of one sample in a training step, as model FLOP/s and MFU
- * count them: those of the forward pass's matrix products and convolutions, and unless forward_only,
- * twice as many for backward. Backward of a frozen linear layer computes only the gradients of its
- * inputs, so it has as many as forward. Attention counts all pairs of tokens, also those that a mask
- * excludes (Chowdhery et al., PaLM, arXiv:2204.02311, appendix B). */
+ * count them: those of the forward pass's matrix products and convolutions, and unless
+ * forward_only, twice as many for backward. Backward of a frozen linear layer computes only the
+ * gradients of its inputs, so it has as many as forward. Attention counts all pairs of tokens, also
+ * those that a mask excludes (Chowdhery et al., PaLM, arXiv:2204.02311, appendix B). */
 double network_model_flop(const struct network *network, bool forward_only);
 
 /* Returns the GPU memory of a training step in bytes, the sum of

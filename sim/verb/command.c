@@ -32,7 +32,30 @@ struct case_request command_case(const struct command *command, size_t index)
 	return (struct case_request){.path = command->word_count ? command->words[index] : NULL,
 				     .settings = settings,
 				     .setting_count = command->setting_count,
-				     .data_root = command->data_root};
+				     .data_root = command->data_root,
+				     .beside = command_case_count(command) > 1};
+}
+
+/* Refuses prices of GPUs and machines that none of several cases has. Returns true if a case cannot
+ * be read, because the verb then says why. */
+static bool check_prices(const struct command *command)
+{
+	struct diag *diag = diag_new(command->arena);
+	struct case_request request = command_case(command, 0);
+	bool *known = ARENA_ARRAY(command->arena, request.setting_count + 1, bool);
+	scenario_note_prices(&request, NULL, known);
+	bool all = !memchr(known, false, request.setting_count);
+	for (size_t i = 0; !all && i < command_case_count(command); i++) {
+		request = command_case(command, i);
+		const struct scenario *scenario =
+			case_read(command->arena, diag_new(command->arena), &request);
+		scenario_note_prices(&request, scenario, known);
+		all = !scenario;
+	}
+	if (all || scenario_check_prices(diag, &request, known))
+		return true;
+	command_failed(diag, NULL);
+	return false;
 }
 
 struct predict_options command_predict(const struct command *command)
@@ -471,6 +494,9 @@ static void follow(const struct command *command)
 int command_run(const struct command *command)
 {
 	struct command own = *command;
+	if (verb_has_cases(command->verb) && command_case_count(command) > 1 &&
+	    !check_prices(command))
+		return EXIT_USAGE;
 	if (command->verb->ranks && !find_ranks(command->arena, &own.ranks))
 		return EXIT_USAGE;
 	if (!own.ranks)

@@ -49,6 +49,7 @@ static int run(const struct command *command)
 					.most_drawn =
 						command_gave(command, "draws") ? 0 : SWEEP_DRAWN,
 					.journal = command_journal(command)};
+	request.input.request.beside = true;
 	if (command->vary.count == 0)
 		diag_error(diag, (struct origin){0},
 			   "farwire: `farwire sweep` needs 1 to %d options --vary KEY=VALUES",

@@ -176,9 +176,27 @@ verdict 'money.faults_in_a_file_of_prices_are_refused'
 echo "parameters = ( $(price gpu_cost.h100-sxm5.hour_price 2) );" >one.cfg
 "$FARWIRE" compare --topology dgx-h100,dgx-a100 --model resnet50 --stack pytorch-amp --batch 64 --gpus 1 -q --draws 0 \
 	--prices one.cfg --target 'throughput>=1' >found.txt
-grep -q 'not ranked by cost, because resnet50 on dgx-a100, batch 64 has no price (write its gpu_cost.GPU.hour_price' found.txt ||
+grep -q 'not ranked by cost, because resnet50 on dgx-a100, batch 64 has no price (write --set gpu_cost.GPU.hour_price' found.txt ||
 	complain "a row without a price is not named: $(head -n 3 found.txt)"
 verdict 'money.ranking_names_a_row_without_a_price'
+
+# A price may be that of a GPU that only other rows have, whichever row is the first.
+several='--model resnet50 --stack pytorch-amp --batch 64 --gpus 1 -q --draws 0'
+rent='--set gpu_cost.a100-sxm4-80.hour_price'
+# shellcheck disable=SC2086 # lists of words
+for order in dgx-h100,dgx-a100 dgx-a100,dgx-h100; do
+	expect 0 '' sweep --topology dgx-h100 $several --vary case.topology=$order $rent=2
+	expect 0 '' compare --topology $order $several $rent=2
+	expect 2 "^--set: no case has the GPU or machine of 'gpu_cost.t4.price=2'" compare --topology $order $several $rent=2 \
+		--set gpu_cost.t4.price=2
+	expect 2 "^--set: no case has the GPU or machine of 'gpu_cost.t4.price=2'" sweep --topology dgx-h100 $several \
+		--vary case.topology=$order $rent=2 --set gpu_cost.t4.price=2
+	expect 2 "^--set: unknown parameter 'gpu_cost.a100-sxm4-80.hour_prise'" sweep --topology dgx-h100 $several \
+		--vary case.topology=$order --set gpu_cost.a100-sxm4-80.hour_prise=2
+done
+# shellcheck disable=SC2086 # lists of words
+expect 2 "^--set: unknown parameter 'gpu_cost.a100-sxm4-80.hour_price'" run --topology dgx-h100 $several $rent=2
+verdict 'money.a_price_needs_a_row_with_its_gpu'
 
 # Two guests of one machine have no cable between them. Those of two machines have one each to
 # their switch, so four ends.

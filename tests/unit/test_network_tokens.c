@@ -432,8 +432,8 @@ static void memory_counts_sixteen_bytes_a_parameter(void)
 	arena_free(arena);
 }
 
-/* 16 tokens; frozen products of 8 x 24, 8 x 8 and 8 x 12; two adapters of rank 2 at the first two;
- * 16 x 16 pairs of tokens by 8 features, twice */
+/* The network has 16 tokens. The products of 8 x 24, 8 x 8 and 8 x 12 are frozen, and the first two
+ * have adapters of rank 2. Attention multiplies 16 x 16 pairs by 8 features, twice. */
 static void model_flop_has_no_gradients_of_frozen_weights(void)
 {
 	static const char text[] =
