@@ -47,6 +47,12 @@ shows '"name": "case", "unit": null'
 shows '"name": "step_s", "unit": "s"'
 verdict 'verbs.compare_draws_the_ratios_to_the_first_case'
 
+expect 0 '' compare --topology dgx-h100,dgx-a100 --model llama3-70b --stack pytorch-fsdp-bf16 --plan tp=1,global_batch=8 \
+	--gpus 8 -q --draws 0
+shows 'failed: out of GPU memory'
+shows ' sequences/s '
+verdict 'verbs.failed_rows_of_a_transformer_have_its_unit'
+
 # A caption leaves out settings that a later one replaces, but not those whose key only begins alike.
 expect 0 '' run --topology dgx1-v100 --model resnet50 --gpus 2 --set library.ll=0.4 --set library.ll=0.5 \
 	--set library.ll128=true --plot caption.svg --draws 0 -q
