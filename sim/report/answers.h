@@ -48,10 +48,11 @@ bool reported_is_cost(const struct reported *row);
 /* Returns true if some prediction has a known cost. */
 bool costs_are_known(const struct prediction *const *predictions, size_t count);
 /* Draws throughput over cost for the rows of the table. Filled markers are of those that no other
- * one exceeds in both. */
+ * one exceeds in both, among those that meet the target (NULL: none). */
 struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 			   const struct result_table *table, size_t lead,
-			   const struct prediction *const *predictions);
+			   const struct prediction *const *predictions,
+			   const struct target *target);
 
 /* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if
  * they count samples, requests and bytes. The probability is NaN without intervals and for a == b.

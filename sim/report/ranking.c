@@ -154,9 +154,10 @@ bool costs_are_known(const struct prediction *const *predictions, size_t count)
 
 struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 			   const struct result_table *table, size_t lead,
-			   const struct prediction *const *predictions)
+			   const struct prediction *const *predictions, const struct target *target)
 {
 	size_t count = table->row_count;
+	const struct cost_ranking r = {predictions, target, NULL};
 	const struct reported *cost = cost_of(predictions, count);
 	cost = cost ? cost : answer_at(ANSWER_COST_SAMPLE);
 	struct plan_mark *marks = ARENA_ARRAY(arena, count + 1, struct plan_mark);
@@ -165,9 +166,9 @@ struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
 		double own = reported_of(cost, p).value;
-		bool front = true;
+		bool front = !target || is_met(&r, i);
 		for (size_t k = 0; k < count; k++)
-			front &= !(predictions[k]->ok &&
+			front &= !(predictions[k]->ok && (!target || is_met(&r, k)) &&
 				   reported_of(cost, predictions[k]).value < own &&
 				   predictions[k]->throughput.value > p->throughput.value);
 		currency = currency ? currency : p->currency;
@@ -187,6 +188,11 @@ struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 	if (shown > 4) {
 		axes.names[0] = "another one is cheaper and faster";
 		axes.names[1] = "no other one is cheaper and faster";
+	}
+	if (shown > 4 && target) {
+		axes.names[0] =
+			arena_printf(arena, "misses %s, or %s", target->text, axes.names[0]);
+		axes.names[1] = arena_printf(arena, "of those that meet it, %s", axes.names[1]);
 	}
 	return chart_plans(arena, text, &axes, marks, shown);
 }

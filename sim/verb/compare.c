@@ -6,12 +6,13 @@
 
 const struct drawing *command_comparison(const struct command *command,
 					 const struct result_table *table, size_t lead,
-					 const struct prediction *const *predictions, size_t count)
+					 const struct prediction *const *predictions, size_t count,
+					 const struct target *target)
 {
 	if (costs_are_known(predictions, count))
 		return cost_chart(command->arena,
 				  command_chart_text(command, "Throughput over cost"), table, lead,
-				  predictions);
+				  predictions, target);
 	struct ratio_bar *bars = chart_bars(command->arena, predictions, count);
 	for (size_t i = 0; i < count; i++)
 		bars[i].ratio = throughput_quotient(predictions[i], predictions[0]).estimate;
@@ -40,9 +41,11 @@ static int run(const struct command *command)
 	size_t count = command_case_count(command);
 	struct arena *arena = command->arena;
 	const struct result_table *table = comparison_table(arena, predictions, count);
+	const struct target *wanted = target.reported ? &target : NULL;
 	const struct drawing *drawing =
-		command->plot ? command_comparison(command, table, 1, predictions, count) : NULL;
-	if (target.reported)
+		command->plot ? command_comparison(command, table, 1, predictions, count, wanted)
+			      : NULL;
+	if (wanted)
 		table = ranked_table(arena, table, predictions, 1, &target);
 	return command_answer(command, table, drawing, NULL);
 }

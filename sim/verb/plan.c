@@ -140,9 +140,10 @@ static int compare_systems(const struct command *command, struct plan_search_req
 		systems_table(arena, names, searches, count, &predictions);
 	if (target)
 		table = ranked_table(arena, table, predictions, 2, target);
-	const struct drawing *drawing =
-		command->plot ? command_comparison(command, table, 2, predictions, table->row_count)
-			      : NULL;
+	const struct drawing *drawing = command->plot
+						? command_comparison(command, table, 2, predictions,
+								     table->row_count, target)
+						: NULL;
 	int code = command_answer(command, table, drawing, NULL);
 	for (size_t i = 0; i < count && journal && code == EXIT_DONE; i++)
 		code = command_end_journal(journals[i]);

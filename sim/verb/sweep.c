@@ -31,7 +31,7 @@ static int grid(const struct command *command, struct diag *diag,
 	const struct drawing *drawing = NULL;
 	if (command->plot && priced && !(wanted && reported_is_cost(wanted->reported)))
 		drawing = cost_chart(arena, command_chart_text(command, "Throughput over cost"),
-				     table, sweep->axis_count, sweep->points);
+				     table, sweep->axis_count, sweep->points, wanted);
 	else if (command->plot)
 		drawing = sweep_chart(arena, command_chart_text(command, NULL), sweep, wanted);
 	if (wanted && (priced || !command->plot))

@@ -159,6 +159,7 @@ const char *command_journal(const struct command *command);
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault);
 /* Evaluates a dataset under the command's settings. After an error it prints the error, sets
  * *exit_code and returns NULL. */
+struct target;
 struct dataset_outcome;
 const struct dataset_outcome *command_validate(const struct command *command, const char *name,
 					       int *exit_code);
@@ -168,10 +169,11 @@ int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count);
 /* Draws predictions of several cases: their throughput over the cost, or over that of the first one
  * if no cost is known. Each row of the table is of one of them; its first `lead` cells say which.
- */
+ * The target may be NULL. */
 const struct drawing *command_comparison(const struct command *command,
 					 const struct result_table *table, size_t lead,
-					 const struct prediction *const *predictions, size_t count);
+					 const struct prediction *const *predictions, size_t count,
+					 const struct target *target);
 /* Returns the caption of the command's figures: case, settings, seed and draws. */
 struct caption command_caption_of(const struct command *command);
 const char *command_caption(const struct command *command);

@@ -180,6 +180,14 @@ grep -q 'not ranked by cost, because resnet50 on dgx-a100, batch 64 has no price
 	complain "a row without a price is not named: $(head -n 3 found.txt)"
 verdict 'money.ranking_names_a_row_without_a_price'
 
+# Larger batches are cheaper and faster, but only a step of up to 64 images meets the limit.
+"$FARWIRE" sweep --topology dgx-h100 --model resnet50 --stack pytorch-amp --gpus 1 -q --draws 0 --prices one.cfg \
+	--vary case.batch=8,16,32,64,128,256 --target 'step<=30 ms' --plot chart.svg --no-data >found.txt
+best=$(awk '/<path .*#d55e00/ { wanted = NR + 1 } NR == wanted { print }' chart.svg |
+	sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p')
+[ "$best" = case.batch=64 ] || complain "filled markers in a chart of costs: $best"
+verdict 'money.filled_markers_of_a_chart_meet_the_target'
+
 # A price may be that of a GPU that only other rows have, whichever row is the first.
 several='--model resnet50 --stack pytorch-amp --batch 64 --gpus 1 -q --draws 0'
 rent='--set gpu_cost.a100-sxm4-80.hour_price'
