@@ -36,8 +36,11 @@ static const struct option *option_find(const struct verb *verb, const char *nam
 	return NULL;
 }
 
-static void unknown_option(struct parser *p, const char *name)
+/* Returns an option of another verb with this name, or else the near one that the message names;
+ * NULL: there is none. */
+static const struct option *unknown_option(struct parser *p, const char *name)
 {
+	const struct option *meant = NULL;
 	const char **names = ARENA_ARRAY(p->arena, option_count(), const char *);
 	size_t count = 0;
 	for (size_t i = 0; i < option_count(); i++) {
@@ -49,6 +52,10 @@ static void unknown_option(struct parser *p, const char *name)
 	const char *near = diag_nearest(name, names, count);
 	wrong(p, "`farwire %s` takes no option --%s%s%s%s", p->command->verb->name, name,
 	      near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
+	for (size_t i = 0; i < option_count() && !meant; i++)
+		if (strcmp(option_at(i)->name, name) == 0)
+			meant = option_at(i);
+	return meant || !near ? meant : option_find(p->command->verb, near);
 }
 
 /* ---- help ---- */
@@ -272,7 +279,9 @@ static void take_option(struct parser *p, const char *word)
 	const char *name = arena_printf(p->arena, "%.*s", (int)strcspn(word, "="), word);
 	const struct option *option = option_find(p->command->verb, name);
 	if (!option) {
-		unknown_option(p, name);
+		option = unknown_option(p, name);
+		if (option && !value && !is_flag(option)) /* its value is not a case */
+			p->next++;
 		return;
 	}
 	if (!value && !is_flag(option) && p->next < p->argc)

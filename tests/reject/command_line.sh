@@ -49,6 +49,7 @@ verdict 'command_line.errors_lead_from_words_of_other_programs_to_the_right_ones
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3
 expect 2 'takes no option --nosuch$' run case.cfg --nosuch
 expect 2 'takes no option --vary' run case.cfg --vary case.batch=1,2
+[ "$(wc -l <"$scratch.err")" = 1 ] || complain "the value of an unknown option has a message of its own: $(cat "$scratch.err")"
 expect 2 "'-x' is not an option .*; write -- before a name" run case.cfg -x
 cp case.cfg ./-case.cfg
 expect 0 '' run --draws 0 -- -case.cfg

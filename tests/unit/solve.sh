@@ -114,3 +114,9 @@ for format in csv jsonl; do # the others have the same numbers
 done
 shows '"link.vswitch.latency": \{"value": [0-9e.-]+, "low": [0-9e.-]+, "high": [0-9e.-]+\}'
 verdict 'solve.threads_do_not_change_the_output'
+
+# At 0.001 requests/s, a thousandth of the default, 2000 requests take 2e6 s, at which a run ends.
+expect 0 '' solve --topology hgx-h100 --model llama3-8b --stack serving --serve output=2,prompt=16,first_slo=1s \
+	--for serve.rate --target 'slo_attainment>=0.99' -q --draws 0
+shows ' everywhere from 0.01 to 1000 '
+verdict 'solve.rates_of_requests_are_high_enough_for_a_run'
