@@ -297,13 +297,17 @@ void cfg_param_choose(struct cfg_resolution *resolution, const char *path, const
 
 /* ---- overrides that nothing used ---- */
 
-/* Returns the known path that ends in ".ending" if there is exactly one, else NULL. */
-static const char *by_ending(const char *ending, const char *const *known, size_t count)
+/* Returns the known path that begins with the first `head` characters of a word and ends in
+ * ".ending" if there is exactly one, else NULL. */
+static const char *by_ending(const char *word, size_t head, const char *ending,
+			     const char *const *known, size_t count)
 {
 	const char *found = NULL;
 	size_t length = strlen(ending);
 	for (size_t i = 0; i < count; i++) {
 		size_t known_length = strlen(known[i]);
+		if (strncmp(known[i], word, head) != 0)
+			continue;
 		if (known_length <= length || known[i][known_length - length - 1] != '.' ||
 		    strcmp(known[i] + known_length - length, ending) != 0)
 			continue;
@@ -385,11 +389,13 @@ static const char *suggest(struct arena *scratch, const char *word, const char *
 			     : arena_printf(scratch, "%.*s has %s", (int)length - 1, word,
 					    cfg_list(scratch, near, kept));
 	}
-	const char *meant = by_ending(word, known, count);
+	const char *meant = by_ending(word, 0, word, known, count);
 	if (!meant)
 		meant = diag_nearest(word, known, count);
 	if (!meant)
-		meant = by_ending(word + length, known, count);
+		meant = by_ending(word, 0, word + length, known, count);
+	if (!meant)
+		meant = by_ending(word, strcspn(word, ".") + 1, word + length, known, count);
 	if (meant)
 		return arena_printf(scratch, "did you mean '%s'?", meant);
 	kept = heads(scratch, known, count, near);

@@ -203,7 +203,7 @@ for order in dgx-h100,dgx-a100 dgx-a100,dgx-h100; do
 		--vary case.topology=$order --set gpu_cost.a100-sxm4-80.hour_prise=2
 done
 # shellcheck disable=SC2086 # lists of words
-expect 2 "^--set: unknown parameter 'gpu_cost.a100-sxm4-80.hour_price'" run --topology dgx-h100 $several $rent=2
+expect 2 "'gpu_cost.a100-sxm4-80.hour_price' .did you mean 'gpu_cost.h100-sxm5.hour_price'" run --topology dgx-h100 $several $rent=2
 verdict 'money.a_price_needs_a_row_with_its_gpu'
 
 # Two guests of one machine have no cable between them. Those of two machines have one each to
