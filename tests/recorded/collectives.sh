@@ -56,14 +56,14 @@ paste -d' ' "$scratch/planted" "$scratch/again" | awk '
 	END { exit bad || n != 10 }' || complain 'the profile does not reproduce the log'
 verdict 'collectives.reproduces_the_log'
 
-# No parameters explain times of which every second one is four times as long.
-awk '{ print $1, NR % 2 ? 4 * $2 : $2, NR % 2 ? $3 / 4 : $3 }' "$scratch/planted" | as_log >"$scratch/rough.log"
+# No parameters explain times of which every second one is four times as long. Seven sizes show it.
+awk 'NR <= 7 { print $1, NR % 2 ? 4 * $2 : $2, NR % 2 ? $3 / 4 : $3 }' "$scratch/planted" | as_log >"$scratch/rough.log"
 farwire import nccl-tests "$scratch/rough.log" -o "$scratch/rough.jsonl"
 # shellcheck disable=SC2086
-expect 3 'held-out sizes: median error [2-9][0-9]\.[0-9] % over 3 sizes \(at most 10 % is allowed\)' \
+expect 3 'held-out sizes: median error [2-9][0-9]+\.[0-9] % over 2 sizes \(at most 10 % is allowed\)' \
 	fit "$scratch/rough.jsonl" $system -o "$scratch/rough.cfg" # writes the profile all the same
 [ -s "$scratch/rough.cfg" ] || complain 'the fit wrote no profile'
-shows '^collectives: rms error [2-9][0-9]\.[0-9]* % on 7 rows|^collectives: rms error [1-9][0-9][0-9]\.'
+shows '^collectives: rms error [2-9][0-9]\.[0-9]* % on 5 rows'
 verdict 'collectives.poor_fit_ends_with_3'
 
 # shellcheck disable=SC2086

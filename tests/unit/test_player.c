@@ -86,10 +86,8 @@ static struct player *play(const struct program *program, struct cuda_port *port
 		.step_done = step_done,
 		.ctx = &w,
 	};
-	struct player *player;
-
 	steps_seen = 0;
-	player = player_new(&spec);
+	struct player *player = player_new(&spec);
 	player_start(player);
 	world_run(&w);
 	return player;
@@ -105,7 +103,6 @@ static struct player *play_locally(const struct program *program, uint32_t steps
 {
 	struct cuda_process *process =
 		world_process(&w, program->stream_count, program->event_count);
-
 	return play(program, cuda_process_port(process), process, steps_max);
 }
 
@@ -118,34 +115,15 @@ static void check_times(const struct step_record *record, double think_us, doubl
 }
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
-#define THINK(us)                                                                                  \
-	{                                                                                          \
-		.kind = ITEM_THINK, .work_s = (us)*US                                              \
-	}
-#define CALL(kind_)                                                                                \
-	{                                                                                          \
-		.kind = ITEM_CALL, .call = {.kind = kind_ }                                        \
-	}
-#define LAUNCH(us)                                                                                 \
-	{                                                                                          \
-		.kind = ITEM_CALL, .call = {.kind = CALL_LAUNCH, .duration_s = (us)*US }           \
-	}
-#define RECORD(event_)                                                                             \
-	{                                                                                          \
-		.kind = ITEM_CALL, .call = {.kind = CALL_EVENT_RECORD, .event = event_ }           \
-	}
-#define POST(signal_)                                                                              \
-	{                                                                                          \
-		.kind = ITEM_POST, .signal = signal_                                               \
-	}
-#define AWAIT(signal_, count_)                                                                     \
-	{                                                                                          \
-		.kind = ITEM_AWAIT, .signal = signal_, .count = count_                             \
-	}
-#define WATCH(event_, signal_)                                                                     \
-	{                                                                                          \
-		.kind = ITEM_WATCH, .signal = signal_, .call = {.event = event_ }                  \
-	}
+/* clang-format off */
+#define THINK(us) {.kind = ITEM_THINK, .work_s = (us) * US}
+#define CALL(kind_) {.kind = ITEM_CALL, .call = {.kind = kind_}}
+#define LAUNCH(us) {.kind = ITEM_CALL, .call = {.kind = CALL_LAUNCH, .duration_s = (us) * US}}
+#define RECORD(event_) {.kind = ITEM_CALL, .call = {.kind = CALL_EVENT_RECORD, .event = event_}}
+#define POST(signal_) {.kind = ITEM_POST, .signal = signal_}
+#define AWAIT(signal_, count_) {.kind = ITEM_AWAIT, .signal = signal_, .count = count_}
+#define WATCH(event_, signal_) {.kind = ITEM_WATCH, .signal = signal_, .call = {.event = event_}}
+/* clang-format on */
 
 /* Thread 0: think 5, call 10, wait for the second post of thread 1, call 10. Thread 1: think 20,
  * post, think 20, post, think 30: 70. */
@@ -190,15 +168,13 @@ static void repeated_calls_are_counted(void)
 
 static void threads_wait_for_signals_of_others(void)
 {
-	struct player *player;
 	setup();
 	world_build(&w);
 	stop_after = 0;
-	player = play_slow(&two_thread_program, 10000000, 3);
+	struct player *player = play_slow(&two_thread_program, 10000000, 3);
 	CHECK(steps_seen == 3 && player_step_count(player) == 3);
 	for (size_t i = 0; i < 3; i++) {
 		const struct step_record *record = player_step_at(player, i);
-
 		CHECK_US(record->start_ps, 70 * (double)i);
 		CHECK_US(record->mark_ps, 70 * (double)i + 40);
 		CHECK_US(record->end_ps, 70 * (double)(i + 1));
@@ -252,14 +228,12 @@ static void gpu_time_is_counted_for_each_step(void)
 	static const struct call_thread thread = {"main", items, COUNT(items)};
 	static const struct program program = {
 		.threads = &thread, .thread_count = 1, .stream_count = 1};
-	struct player *player;
 	setup();
 	world_build(&w);
 	stop_after = 0;
-	player = play_locally(&program, 4);
+	struct player *player = play_locally(&program, 4);
 	for (size_t i = 0; i < 4; i++) {
 		const struct step_record *record = player_step_at(player, i);
-
 		CHECK_US(record->end_ps, 110.5 * (double)(i + 1));
 		CHECK(record->mark_ps == record->end_ps);
 		CHECK_NEAR(record->gpu_busy_s, 100 * US, 1e-9);
@@ -283,14 +257,12 @@ static void number_of_polls_follows_from_time_and_round_trip(void)
 					       .event_count = 1,
 					       .signal_count = 1,
 					       .poller = {.enabled = true, .sleep_s = 10 * US}};
-	struct player *player;
 	setup();
 	world_build(&w);
 	stop_after = 0;
-	player = play_locally(&program, 3);
+	struct player *player = play_locally(&program, 3);
 	for (size_t i = 0; i < 3; i++) {
 		const struct step_record *record = player_step_at(player, i);
-
 		CHECK(record->polls_count == 771);
 		CHECK(record->calls_count == 2);
 		CHECK_US(record->end_ps, 10020 * (double)(i + 1));
@@ -307,11 +279,10 @@ static void watch_without_a_poller_makes_no_call(void)
 					       .stream_count = 1,
 					       .event_count = 1,
 					       .signal_count = 1};
-	struct player *player;
 	setup();
 	world_build(&w);
 	stop_after = 0;
-	player = play_locally(&program, 3);
+	struct player *player = play_locally(&program, 3);
 	for (size_t i = 0; i < 3; i++) {
 		CHECK(player_step_at(player, i)->polls_count == 0);
 		CHECK_US(player_step_at(player, i)->end_ps, 10009 * (double)(i + 1));
@@ -342,11 +313,10 @@ static void sweep_queries_every_pending_event(void)
 					       .event_count = 2,
 					       .signal_count = 2,
 					       .poller = {.enabled = true, .sleep_s = 10 * US}};
-	const struct step_record *record;
 	setup();
 	world_build(&w);
 	stop_after = 0;
-	record = player_step_at(play_locally(&program, 1), 0);
+	const struct step_record *record = player_step_at(play_locally(&program, 1), 0);
 	/* Kernel 0 starts at 9; kernel 1 at 12 + 4 = 16, when 0 has done 7. Its other 93 take 186,
 	 * until 202; kernel 1 then has 107 left: 309. Both are watched at 14: sweeps begin at 14 +
 	 * 16 n and read at 17 and 20 + 16 n. Event 0 is seen at 17 + 16 x 12 = 209, after 13 sweeps
@@ -409,15 +379,42 @@ static void record_waits_for_the_round_of_the_poller(void)
 					       .event_count = 2,
 					       .signal_count = 2,
 					       .poller = {true, 10 * US, true}};
-	const struct step_record *record;
 	setup();
 	w.guest_params.thread_wake_s = 1 * US;
 	world_build(&w);
 	stop_after = 0;
-	record = player_step_at(play_locally(&program, 1), 0);
+	const struct step_record *record = player_step_at(play_locally(&program, 1), 0);
 	CHECK_US(record->mark_ps, 21);
 	CHECK_US(record->end_ps, 362);
 	CHECK(record->polls_count == 1 + 1 + 2 * 3 + 23);
+	world_release(&w);
+}
+
+/* A thread holds the lock from its second record (19) to its second watch (21). The poller queried event
+ * 0 from 7 to 10 and wants to begin a round at 20. It gets the lock at 21 and wakes up in 1: its round
+ * of two queries ends at 28. Then it sleeps, so further rounds begin at 38 and at 54. The kernel ends at
+ * 59. The last of these rounds finds event 0 pending at 57 and event 1 complete at 60, and the next one,
+ * which begins at 70, finds event 0 at 73. */
+static void poller_that_waited_for_the_lock_sleeps_after_its_round(void)
+{
+	static const struct item items[] = {
+		LAUNCH(50), RECORD(0),   WATCH(0, 0), THINK(12),
+		RECORD(1),  WATCH(1, 1), AWAIT(0, 1), AWAIT(1, 1),
+	};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct program program = {.threads = &thread,
+					       .thread_count = 1,
+					       .stream_count = 1,
+					       .event_count = 2,
+					       .signal_count = 2,
+					       .poller = {true, 10 * US, true}};
+	setup();
+	w.guest_params.thread_wake_s = 1 * US;
+	world_build(&w);
+	stop_after = 0;
+	const struct step_record *record = player_step_at(play_locally(&program, 1), 0);
+	CHECK_US(record->end_ps, 73);
+	CHECK(record->polls_count == 1 + 2 * 3 + 1);
 	world_release(&w);
 }
 
@@ -442,11 +439,10 @@ static void late_watch_does_not_end_the_next_step(void)
 					       .stream_count = 2,
 					       .event_count = 2,
 					       .signal_count = 1};
-	struct player *player;
 	setup();
 	world_build(&w);
 	stop_after = 0;
-	player = play_locally(&program, 2);
+	struct player *player = play_locally(&program, 2);
 	CHECK_US(player_step_at(player, 0)->end_ps, 113);
 	CHECK_US(player_step_at(player, 1)->end_ps, 226);
 	world_release(&w);
@@ -464,7 +460,6 @@ static void threads_have_spans_in_the_trace(void)
 	play_slow(&two_thread_program, 10000000, 1);
 	for (size_t i = 0; i < trace_span_count(trace); i++) {
 		const struct span *span = trace_span_at(trace, i);
-
 		if (strcmp(trace_track_name(trace, span->track), "main") != 0)
 			continue;
 		CHECK_TEXT(trace_track_group(trace, span->track), "client");
@@ -585,6 +580,7 @@ static const struct test tests[] = {
 	TEST(watch_without_a_poller_makes_no_call),
 	TEST(events_are_queried_on_their_devices),
 	TEST(record_waits_for_the_round_of_the_poller),
+	TEST(poller_that_waited_for_the_lock_sleeps_after_its_round),
 	TEST(sweep_queries_every_pending_event),
 	TEST(late_watch_does_not_end_the_next_step),
 	TEST(threads_have_spans_in_the_trace),

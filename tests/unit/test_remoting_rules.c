@@ -75,6 +75,7 @@ static void repeats_are_calls_of_their_own(void)
 	remote_world_run(&w);
 	CHECK_US(script_took_ps(&w, 0, 0), 4 * 76.9);
 	CHECK(remote_counters(w.remote).calls_count[CLASS_SYNC] == 4);
+	CHECK(remote_counters(w.remote).kinds[CALL_MALLOC].calls_count == 4);
 	remote_world_release(&w);
 	/* a local call takes 0.25 */
 	remote_world_presets(&w, "asynchronous");
@@ -83,6 +84,7 @@ static void repeats_are_calls_of_their_own(void)
 	remote_world_run(&w);
 	CHECK_US(script_took_ps(&w, 0, 0), 4 * 0.25);
 	CHECK(remote_counters(w.remote).calls_count[CLASS_LOCAL] == 4);
+	CHECK(remote_counters(w.remote).kinds[CALL_GET_DEVICE].calls_count == 4);
 	remote_world_release(&w);
 }
 
