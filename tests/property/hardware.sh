@@ -116,10 +116,12 @@ verdict hardware.bus_bandwidth_in_a_machine_is_below_its_links
 
 while read -r topology gpus _; do
 	ports=$(sed -nE "s/.* $topology .* ([0-9]+) x [a-z]+ ([0-9.]+) Gbit\\/s a port.*/\\1 \\2/p" "$scratch/topologies.facts")
-	size=256MiB
-	[ "$gpus" -le 16 ] || size=64MiB # because 144 GPUs take 13 s with 256 MiB
+	part=
+	if [ "$gpus" -gt 16 ]; then # eight GPUs of each machine, which have an adapter each, because rings of 144 take 6 s
+		part='--set case.gpus_per_machine=8' ports="8 ${ports#"$gpus "}" gpus=8
+	fi
 	# shellcheck disable=SC2086
-	result "$topology" --topology "$topology" --gpus $((2 * gpus)) $reduce --set case.collective_size=$size | sed "s/^[^ ]*/& $ports/"
+	result "$topology" --topology "$topology" --gpus $((2 * gpus)) $reduce $part | sed "s/^[^ ]*/& $ports/"
 done <"$scratch/topologies.bounds" >"$results"
 # L40S without peer access are slower in the machine than their adapters (kernels_collectives)
 # shellcheck disable=SC2016
