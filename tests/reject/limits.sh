@@ -77,7 +77,7 @@ handles() { # COUNT CALL HANDLE
 for of in 'cudaEventRecord event' 'cudaStreamSynchronize stream'; do
 	# shellcheck disable=SC2086
 	handles 60000 $of >x.jsonl
-	expect 0 '' run --topology t320-same-esxi --calls x.jsonl --draws 0
+	expect 0 '' run --topology t320-same-esxi --calls x.jsonl --draws 0 -q
 	# shellcheck disable=SC2086
 	handles 60001 $of >x.jsonl
 	expect 2 "^--calls: a step of the recording uses more than 60000 ${of##* }s \(record shorter" run --topology t320-same-esxi --calls x.jsonl
