@@ -221,12 +221,13 @@ awk "BEGIN { x = $(guests t320-same-lan 1000) - $(guests t320-same-lan 0); exit 
 verdict 'money.guests_of_one_machine_have_no_cable'
 
 # One of 16 equal machines is simulated. All 128 GPUs cost a rent, and take 0.1 x 700 W. Their machines take 16 x 100 W.
+# Each end of a cable takes 1 W: of 128 adapters, of the uplinks of 8 rails, and of the file server.
 for symmetry in on off; do
 	"$FARWIRE" run --topology dgx-h100 --gpus 128 --exchange nccl-2.18 --collective all_reduce --set library.algorithm=ring \
 		--set case.symmetry=$symmetry -q --draws 0 --format csv --set gpu_cost.h100-sxm5.hour_price=2 \
-		--set gpu_cost.h100-sxm5.idle=0.1 --set cost.facility=1 --set cost.port_power=0W --set cost.port_rate_power=0W \
+		--set gpu_cost.h100-sxm5.idle=0.1 --set cost.facility=1 --set cost.port_power=1W --set cost.port_rate_power=0W \
 		--set machine_cost.dgx-h100.power=100W >found.csv
 	is cost_per_hour '128 * 2'
-	is power_W '16 * 100 + 128 * 70'
+	is power_W '16 * 100 + 128 * 70 + 2 * (128 + 8 + 1)'
 done
 verdict 'money.machines_that_are_not_simulated_cost_as_much'
