@@ -311,12 +311,15 @@ cat >disk <<'END'
 	{"jobname": "b", "groupid": 1, "job options": {"rw": "read", "bs": "1m", "numjobs": "2"}, "read": {"bw_bytes": 1e9}},
 	{"jobname": "b", "groupid": 1, "job options": {"rw": "read", "bs": "1m", "numjobs": "2"}, "read": {"bw_bytes": 1e9}},
 	{"jobname": "c", "groupid": 2, "job options": {"rw": "randread", "bs": "65536", "ioengine": "io_uring", "iodepth": "8"}, "read": {"bw_bytes": 1e9}},
+	{"jobname": "e", "groupid": 4, "job options": {"rw": "randread", "bs": "16k", "ioengine": "libaio", "iodepth": "8", "numjobs": "3"}, "read": {"bw_bytes": 1e9}},
 	{"jobname": "d", "groupid": 3, "job options": {"rw": "write"}, "read": {"bw_bytes": 0}}]}
 END
 farwire import log disk
 shows '"what": "random"}, "x": {"size_B": 4096, "parallel": 1}, .*"samples": \[0\.0001\]'
 shows '"what": "sequential"}, "x": {"size_B": 1048576, "parallel": 2}, .*"samples": \[0\.001048576\]'
 shows '"what": "random"}, "x": {"size_B": 65536, "parallel": 8}, .*"samples": \[0\.000524288\]'
+# three jobs with eight requests each: 24 x 16 KiB in the time of one request
+shows '"x": {"size_B": 16384, "parallel": 24}, .*"samples": \[0\.000393216\]'
 grep -q '^1 skipped: a job that does not only read' "$scratch.err" || complain "fio: $(cat "$scratch.err")"
 for change in 's/"direct": "1"/"direct": "0"/; kernel.s cache' 's/"4k"/"4k,8k"/; no single size' 's/40960000/0/; lacks its bandwidth' \
 	's/{"fio/x&/; invalid char in json'; do

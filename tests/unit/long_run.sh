@@ -10,13 +10,17 @@ cd "$scratch" || exit 2
 plan='--topology dgx-h100 --stack pytorch-bf16-adamw --exchange nccl-2.18 --gpus 16 --model gpt2'
 plan="$plan -q --plan tp=1,dp=16,global_batch=16"
 
+# number_of NAME: prints an estimate of the last prediction.
+number_of() {
+	tr -d '\r' <"$scratch.out" | sed -n "s/^ *\"$1\": {\"value\": \([^,]*\),.*/\1/p" | head -n 1
+}
 # field NAME OPTION...: prints an estimate of the prediction.
 field() {
 	name=$1
 	shift
 	# shellcheck disable=SC2086 # a list of words
 	farwire run $plan --format json "$@"
-	tr -d '\r' <"$scratch.out" | sed -n "s/^ *\"$name\": {\"value\": \([^,]*\),.*/\1/p" | head -n 1
+	number_of $name
 }
 # checkpoint NAME: prints a time of the last prediction.
 checkpoint() {
@@ -51,6 +55,10 @@ million='--draws 0 --set case.job_steps=1e6 --set run.gpu_mtbf=100h --set run.sp
 holds 'failures' "$failures > 0.9 * $elapsed / 22500 && $failures < 1.1 * $elapsed / 22500"
 same 'goodput is the part of the steps' "$goodput * $elapsed" "1e6 * $step"
 same 'hours of two machines and 20 spares' "$hours" "176 * $elapsed / 3600"
+# Three machines have 30 spares, so ten times their 24 GPUs.
+farwire run --topology dgx-h100 --stack pytorch-bf16-adamw --exchange nccl-2.18 --gpus 24 --model gpt2 -q --plan tp=1,dp=24,global_batch=24 \
+	--draws 0 --set case.job_steps=1000 --set run.spare=10 --format json
+same 'hours of three machines and 30 spares' "$(number_of gpu_hours)" "264 * $(number_of elapsed) / 3600"
 # A job of one step makes progress, although its launch and its checkpoint take 1,000 times as long.
 # shellcheck disable=SC2086
 {
@@ -83,6 +91,9 @@ idle='--set gpu_cost.h100-sxm5.idle=1 --set gpu_cost.h100-sxm5.busy=1 --set cost
 	power=$(field power $million $rent $idle)
 }
 same 'energy of idle spares' "$energy" "$elapsed * ($power + 10 * ($power - 500))"
+# A further price of 5 an hour is paid once, and not for the spares, too.
+# shellcheck disable=SC2086
+same 'further price' "$(field cost_of_run $million $rent --set cost.further_hour_price=5)" "2 * $hours + 5 * $elapsed / 3600"
 # Ten spare machines for each of the job cost more than five times as much as one.
 # shellcheck disable=SC2086
 farwire sweep $plan --draws 4 --set case.job_steps=1e6 $rent --vary run.spare=10,1 --target 'goodput>=0.5'

@@ -495,6 +495,10 @@ static void wire_bytes_include_packet_overhead(void)
 	struct link_traits jumbo = {.packet_payload_B = 9000, .packet_overhead_B = 38};
 	CHECK(link_wire_B(&jumbo, 1500, 52, 2896) == 2 * 1538);
 	CHECK(link_wire_B(&ethernet, 9000, 52, 2896) == 2 * 1538);
+	/* 4000 B in three packets of 1500 B, with their headers, are 4156 B: 17 packets of PCIe */
+	const struct link_traits pcie = {
+		.own_packets = true, .packet_payload_B = 256, .packet_overhead_B = 24};
+	CHECK(link_wire_B(&pcie, 1500, 52, 4000) == 4000 + 3 * 52 + 17 * 24);
 	/* VXLAN over IPv4 adds 50 bytes to each packet. */
 	CHECK(link_wire_B(&ethernet, 0, 102, 1398) == 1538);
 	/* Without packets only the headers of one are added. */

@@ -54,6 +54,27 @@ static void stream_runs_its_operations_in_order(void)
 	world_release(&w);
 }
 
+/* A run of three kernels begins three gaps after the kernel before it, which ends at 14: 17..47. */
+static void each_kernel_of_a_run_has_a_gap(void)
+{
+	setup();
+	world_build(&w);
+	struct gpu_stream *stream = gpu_stream_new(w.context, "s");
+	const struct gpu_op run = {.kind = GPU_OP_KERNEL,
+				   .duration_s = 30 * US,
+				   .kernels_count = 3,
+				   .done = world_log,
+				   .ctx = &w,
+				   .arg = 1};
+	world_kernel(&w, stream, 10, 0);
+	gpu_submit(stream, &run);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 14);
+	CHECK_US(w.log_ps[1], 47);
+	CHECK(gpu_kernels_count(w.context) == 4);
+	world_release(&w);
+}
+
 static void check_half_way(void *ctx, uint64_t arg)
 {
 	CHECK_NEAR(gpu_busy_s(w.gpu), (double)arg * US, 1e-9);
@@ -463,6 +484,7 @@ static void repeated_steps_allocate_nothing(void)
 
 static const struct test tests[] = {
 	TEST(stream_runs_its_operations_in_order),
+	TEST(each_kernel_of_a_run_has_a_gap),
 	TEST(continued_kernels_start_at_once),
 	TEST(gap_follows_a_kernel_that_ended_just_before),
 	TEST(reserved_multiprocessors_slow_kernels_down),

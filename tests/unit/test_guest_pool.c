@@ -268,8 +268,11 @@ static void threads_that_have_ended_do_not_crowd_a_guest(void)
 	net_build(net);
 	struct guest *guest = net->guest[0];
 	for (int turn = 0; turn < 3; turn++) {
+		double one_count = guest_threads_begin(guest, 1);
+		CHECK(guest_has_core(guest)); /* for one more */
+		guest_threads_end(guest, one_count);
 		double two_count = guest_threads_begin(guest, 2);
-		CHECK(!guest_is_crowded(guest));
+		CHECK(!guest_is_crowded(guest) && !guest_has_core(guest));
 		double more_count = guest_threads_begin(guest, 1);
 		CHECK(guest_is_crowded(guest));
 		guest_threads_end(guest, more_count);
