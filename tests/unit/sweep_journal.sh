@@ -11,13 +11,13 @@ case = { topology = "t320-same-esxi"; program = "client"; server = "server";
 	runtime = "flexdirect-1.11"; batch = 8; };
 END_OF_CASE
 how=
-# sweep FILE OPTIONS...: the sweep of all these tests, 90 points.
+# sweep FILE OPTIONS...: the sweep of all these tests, 50 points.
 sweep() {
 	file=$1
 	shift
 	# shellcheck disable=SC2086 # a word or none
 	$how "$FARWIRE" sweep case.cfg -q --draws 0 --format csv -o "$file" "$@" \
-		--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
+		--vary 'link.vswitch.latency=1 us:1 ms:log25' --vary case.batch=8,16
 }
 lines() {
 	if [ -e grid.csv.journal ]; then wc -l <grid.csv.journal; else echo 0; fi
@@ -34,38 +34,38 @@ kill_after() {
 
 sweep whole.csv --jobs 1 || complain "the sweep failed"
 [ ! -e whole.csv.journal ] || complain 'the journal remains'
-for points in 5 30 60; do
+for points in 5 15 30; do
 	kill_after $points || complain "the sweep finished before its journal had $points lines"
 	[ ! -e grid.csv ] || complain 'a killed sweep left a result'
 done
 kept=$(lines)
 expect 2 'grid.csv.journal: the file is the journal of another sweep, because the settings changed' \
-	sweep case.cfg -q --draws 0 --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
+	sweep case.cfg -q --draws 0 --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log25' --vary case.batch=8,16
 expect 2 'another sweep, because the settings changed' \
-	sweep case.cfg -q --draws 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
+	sweep case.cfg -q --draws 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log25' --vary case.batch=8,16
 expect 2 'grid.csv.journal: the file is the journal of another sweep, because the axes changed' \
-	sweep case.cfg -q --draws 0 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=16,8
+	sweep case.cfg -q --draws 0 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log25' --vary case.batch=16,8
 sed -i 's/batch = 8/steps = 7; batch = 8/' case.cfg
 expect 2 'another sweep, because the files that it reads changed' sweep case.cfg -q --draws 0 --format csv -o grid.csv \
-	--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
+	--vary 'link.vswitch.latency=1 us:1 ms:log25' --vary case.batch=8,16
 sed -i 's/steps = 7; //' case.cfg
 [ "$(lines)" = "$kept" ] || complain 'a refused journal was changed'
 printf '{"point":0' >>grid.csv.journal # a cut line
-"$FARWIRE" sweep case.cfg --draws 0 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' \
+"$FARWIRE" sweep case.cfg --draws 0 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log25' \
 	--vary case.batch=8,16 2>said.txt || complain "continuing failed: $(cat said.txt)"
-grep -q "^continuing after $((kept - 1)) of 90 points in grid.csv.journal" said.txt ||
+grep -q "^continuing after $((kept - 1)) of 50 points in grid.csv.journal" said.txt ||
 	complain "it did not continue after the $kept lines of the journal: $(cat said.txt)"
 cmp -s whole.csv grid.csv || complain 'the result of the continued sweep differs'
 [ ! -e grid.csv.journal ] || complain 'the journal remains'
 verdict 'sweep_journal.killed_sweep_continues_to_the_same_result'
 
 # Killed after the last point, before the result is written; then continued in another format.
-kill_after 89
+kill_after 49
 if [ -e grid.csv.journal ]; then
 	sweep grid.csv || complain 'the last step failed'
 	cmp -s whole.csv grid.csv || complain 'the result differs'
 fi
-kill_after 50
+kill_after 25
 sweep grid.csv --format json || complain 'json failed'
 sweep whole.json --format json
 cmp -s whole.json grid.csv || complain 'the JSON of the continued sweep differs'
@@ -73,7 +73,7 @@ verdict 'sweep_journal.complete_journal_only_needs_writing'
 
 # The files of all values count, not only those of the first and the last ones.
 for profile in 1 2 3; do cp "$FARWIRE_DATA/calib/profiles/flexdirect-1050ti.cfg" $profile.cfg; done
-set -- sweep case.cfg -q --draws 0 --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
+set -- sweep case.cfg -q --draws 0 --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log20'
 "$FARWIRE" "$@" --jobs 1 &
 while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
 { kill -9 $! && wait $!; } 2>/dev/null
@@ -81,14 +81,14 @@ while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
 sed -i 's/value = "1.75773"/value = "1.75774"/' 2.cfg
 expect 2 'another sweep, because the files that it reads changed' "$@"
 sed -i 's/value = "1.75774"/value  =  "1.75773"/; $s/$/\n# A comment changes no value./' 2.cfg
-farwire sweep case.cfg --draws 0 --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
+farwire sweep case.cfg --draws 0 --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log20'
 grep -q '^continuing after' "$scratch.err" || complain "a comment voided the journal: $(head -n 2 "$scratch.err")"
 verdict 'sweep_journal.a_changed_value_of_any_file_is_noticed_and_a_changed_comment_is_not'
 
 # A table of requests is read while requests arrive, and counts, too.
 printf '0\t512\t16\n' >requests.tsv
 set -- sweep --topology dgx-h100 --model llama3-8b --serve list=requests.tsv --draws 0 -q --format csv -o grid.csv \
-	--vary stack.session=1us:1ms:log300
+	--vary stack.session=1us:1ms:log100
 "$FARWIRE" "$@" --jobs 1 &
 while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
 { kill -9 $! && wait $!; } 2>/dev/null
