@@ -74,6 +74,10 @@ link macos
 grep -q '^latency 42us 36.4us 70.2941us$' got || complain "the latency of macOS's ping is $(cat got)"
 # One of five packets and answers is lost: 1 - sqrt(0.8) in each direction.
 grep -q '^loss 0.105573 ' got && grep -q '^reverse_loss 0.105573 ' got || complain "the loss of ping is $(cat got)"
+# With 3 of 95 of another log, 4 of 100 are lost: 1 - sqrt(0.96).
+sed 's/5 packets/95 packets/; s/4 packets/92 packets/' macos >longer
+link macos longer
+grep -q '^loss 0.02020' got || complain "the loss of two logs is $(cat got)"
 # sockperf prints half round trips: 20 us without 3 + 5 + 4 us of sockets and a thread.
 printf 'sockperf: [Valid Duration] RunTime=1 sec; SentMessages=100; ReceivedMessages=%s\nsockperf: ---> percentile 50.000 =   20.000\nsockperf: ---> <MIN> observation =   18.000\n' 100 >sockperf
 link sockperf
