@@ -84,6 +84,22 @@ static void evicted_prefixes_come_from_host_memory(void)
 	}
 }
 
+/* A batch has one request. The third request loads its prefix from 2 s on for 6.4 ms, and then takes 36
+ * ms. The fourth one arrives during the load, at 2.001 s. It begins behind it at 2.0424 s and takes 10
+ * ms. */
+static void a_request_that_loads_has_a_place_in_the_batch(void)
+{
+	struct serve_request all[] = {{0, 100, 1, 1, 70},
+				      {PS_PER_S, 160, 1, 2, 0},
+				      {2 * PS_PER_S, 100, 1, 1, 70},
+				      {2 * PS_PER_S + PS_PER_S / 1000, 10, 1, 3, 0}};
+	struct bench b = cache_of(all, 4);
+	b.params.batch_count = 1;
+	b.host_blocks = 4;
+	CHECK_NEAR(run(&b, 1, 10, by_rows).mean_s, (0.1 + 0.16 + 0.0424 + 0.0514) / 4, 1e-9);
+	arena_free(b.arena);
+}
+
 /* Two prompts of 16 tokens have a block of 3 each after 32 ms. Then the first request takes the
  * last block, and the second one is preempted. The first one ends after 16 more tokens, at 48 ms.
  * The second one processes 17 tokens again, in 17 ms, and 15 more tokens, until 80 ms. With a block
@@ -210,6 +226,7 @@ static const struct test tests[] = {
 	TEST(shared_prefixes_are_processed_once),
 	TEST(a_turn_begins_with_the_turns_before_it),
 	TEST(evicted_prefixes_come_from_host_memory),
+	TEST(a_request_that_loads_has_a_place_in_the_batch),
 	TEST(preempted_requests_come_back_from_host_memory),
 	TEST(blocks_in_host_memory_are_free_when_they_are_loaded),
 	TEST(a_request_that_waits_keeps_no_others_from_the_cache),
