@@ -353,17 +353,19 @@ static void each_chunk_keeps_its_own_activations(void)
 	CHECK_NEAR(memory_B(&params, &eager, 4, 1), states_B + 3 * chunk_B + 4 * S * V, 1e-12);
 }
 
-/* The last of two stages delays its gradients of weights by a micro-batch, so it keeps the
- * activations of two where 1F1B keeps those of one. */
-static void delayed_gradients_of_weights_keep_their_activations(void)
+/* 1F1B keeps the activations of one of four micro-batches on the last of two stages. zb-h1 delays
+ * gradients of weights by a micro-batch, so it keeps two, and GPipe keeps all four. */
+static void schedules_keep_activations_until_their_backward_passes(void)
 {
+	const double one_B = S * H * (34 + 5.0 * A * S / H) + 16 * S + 4 * S * V;
 	struct plan_params params = one_gpu;
 	params.pp_count = 2;
 	params.global_batch_count = 4;
 	double before_B = memory_B(&params, &eager, 2, 1);
 	params.schedule = "zb-h1";
-	CHECK_NEAR(memory_B(&params, &eager, 2, 1) - before_B,
-		   S * H * (34 + 5.0 * A * S / H) + 16 * S + 4 * S * V, 1e-12);
+	CHECK_NEAR(memory_B(&params, &eager, 2, 1) - before_B, one_B, 1e-12);
+	params.schedule = "gpipe";
+	CHECK_NEAR(memory_B(&params, &eager, 2, 1) - before_B, 3 * one_B, 1e-12);
 }
 
 /* The least time of a block on two GPUs whose memory is infinitely fast. Backward has two products
@@ -547,7 +549,7 @@ static const struct test tests[] = {
 	TEST(fsdp_gathers_two_blocks_with_their_gradients),
 	TEST(each_chunk_keeps_its_own_activations),
 	TEST(least_time_has_kernels_and_blocking_bytes),
-	TEST(delayed_gradients_of_weights_keep_their_activations),
+	TEST(schedules_keep_activations_until_their_backward_passes),
 	TEST(experts_share_the_optimizer_with_tensor_groups),
 	TEST(experts_and_other_parameters_are_shared_by_different_numbers_of_ranks),
 	TEST(tensor_groups_divide_the_messages_between_stages),
