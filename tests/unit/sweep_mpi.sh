@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
-vary='--vary link.vswitch.latency=1us:1ms:log40 --vary case.batch=8,16'
+vary='--vary link.vswitch.latency=1us:1ms:log20 --vary case.batch=8,16'
 set -- sweep --topology t320-same-esxi --program client --server server --runtime flexdirect-1.11 \
 	--draws 0 --format csv
 # shellcheck disable=SC2086 # words
@@ -61,8 +61,8 @@ wait $! && complain 'the sweep succeeded without one of its ranks'
 kept=$(($(wc -l <grid.csv.journal) - 1))
 # shellcheck disable=SC2086
 ranks 2 "$@" $vary -o grid.csv || complain "continuing failed: $(head -n 3 "$scratch.err")"
-[ $kept -ge 79 ] || # the last line may be cut
-	grep -qE "^continuing after ($kept|$((kept - 1))) of 80 points" "$scratch.err" ||
+[ $kept -ge 39 ] || # the last line may be cut
+	grep -qE "^continuing after ($kept|$((kept - 1))) of 40 points" "$scratch.err" ||
 	complain "it did not continue after $kept points: $(cat "$scratch.err")"
 cmp -s whole.csv grid.csv || complain 'the result of the continued sweep differs'
 verdict 'sweep_mpi.sweep_with_a_killed_rank_continues'
@@ -87,7 +87,7 @@ head -c -5 first | cat - grid.csv.journal >joined
 mv joined grid.csv.journal
 # shellcheck disable=SC2086
 "$FARWIRE" "$@" $vary -o grid.csv 2>"$scratch.err" || complain "joined journals: $(cat "$scratch.err")"
-grep -qE '^continuing after [0-9]+ of 80 points' "$scratch.err" || complain "joined journals were not read: $(cat "$scratch.err")"
+grep -qE '^continuing after [0-9]+ of 40 points' "$scratch.err" || complain "joined journals were not read: $(cat "$scratch.err")"
 cmp -s whole.csv grid.csv || complain 'the result after joined journals differs'
 sed '1s/"axes":"./"axes":"x/' first | cat first - >grid.csv.journal
 # shellcheck disable=SC2086
@@ -104,7 +104,7 @@ same() {
 	cmp -s "one.$file" "three.$file" || complain "$1: three ranks change the result"
 }
 same drawn.csv sweep --topology dgx1-v100 --gpus 2 --collective all_reduce --exchange nccl-2.8 --format csv \
-	--vary case.collective_size=1KiB:1GiB:log18
+	--vary case.collective_size=1KiB:1GiB:log9
 same plan.csv plan --topology dgx-h100 --model llama3-8b --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
 	--gpus 8 --draws 0 --format csv --vary plan.micro_batch=1,2 \
 	--plan global_batch=8,tp=8,pp=1,sharding=none,chunks=1,schedule=auto
