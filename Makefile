@@ -46,7 +46,7 @@ FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link $(ARITHMETIC) -fsanitize-tra
 	-fno-sanitize-coverage=trace-cmp -DFARWIRE_LIBFUZZER
 # gcc optimises these folders across files when it links farwire and benchmarks, which makes the
 # simulation of calls a tenth faster, and with -O3, which makes it another twentieth faster. Tests are linked without that, because it takes seconds.
-LINKED := $(filter-out sim/collective/% sim/training/%,$(RUNNING))
+LINKED := $(filter-out sim/collective/% sim/training/%,$(RUNNING)) sim/serving/%
 LTO := $(if $(filter release,$(VARIANT)),$(findstring Free Software,$(shell $(CC) --version 2>/dev/null)))
 FLAGS_release = $(if $(filter $(TESTS),$<),-O0,-O2) -g1 \
 	$(if $(LTO),$(if $(filter $(LINKED),$<),-O3 -flto -ffat-lto-objects))

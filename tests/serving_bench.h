@@ -26,6 +26,7 @@ struct bench {
 	double iterations;
 	size_t opened, done;
 	size_t host_blocks;
+	bool verdict_only;
 	bool apart; /* the first replica processes prompts, and the second one generates tokens */
 };
 
@@ -36,7 +37,9 @@ static void opened(void *of)
 
 static void done(void *of)
 {
-	((struct bench *)of)->done++;
+	struct bench *b = of;
+	b->done++;
+	engine_stop(b->engine);
 }
 
 /* Keys and values are at the other replica at once. */
@@ -116,6 +119,7 @@ static struct serving_answers run(struct bench *b, size_t replicas, size_t block
 					  .done = done,
 					  .transfer = transfer,
 					  .offload = offload,
+					  .verdict_only = b->verdict_only,
 					  .of = b};
 	b->serving = serving_new(&spec);
 	serving_begin(b->serving);

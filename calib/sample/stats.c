@@ -13,7 +13,11 @@ static int compare(const void *left, const void *right)
 
 void stats_sort(double *values, size_t count)
 {
-	qsort(values, count, sizeof(*values), compare);
+	size_t sorted = 1; /* callers take several quantiles of the same values */
+	while (sorted < count && values[sorted - 1] <= values[sorted])
+		sorted++;
+	if (sorted < count)
+		qsort(values, count, sizeof(*values), compare);
 }
 
 double stats_median_sorted(const double *sorted, size_t count)

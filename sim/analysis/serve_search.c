@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/analysis/serve_search.h"
-#include "sim/analysis/plan_meter.h"
 #include "sim/analysis/serve_command.h"
+#include "sim/analysis/serve_layouts.h"
 #include "sim/analysis/solving.h"
-
-static const char *const layout_keys[LAYOUT_KEYS] = {"case.tensor", "case.pipeline", "case.data",
-						     "case.expert", "case.copies",   "case.prefill",
-						     "serve.batch", "serve.tokens"};
 
 /* Requests of a simulation, as a multiple of those that are in service at the same time, and the
  * share of them that only fills the servers. */
@@ -18,32 +13,7 @@ static const double FLOOD_PER_S = 1e6;
 static const double FIRST_RATIO = 0.7, LEAST_RATIO = 1e-3;
 static const double GROWTH = 1.4, FALL = 2;
 
-enum { VALUES_MAX = 64, CANDIDATES_MAX = 10000, LOAD_SETTINGS = 3 };
-
-struct layout_try { /* a layout with limits */
-	struct serve_layout found;
-	size_t layout, number;
-	double met, missed;  /* highest load that is met, lowest that is missed */
-	double start, least; /* load to begin with; no load is below least; 0: unknown */
-	double next;         /* load of the next simulation; 0: none */
-};
-
-struct layout_search {
-	struct arena *arena;
-	struct diag *diag;
-	const struct serve_search_request *request;
-	struct case_request base; /* without case.gpus */
-	const struct scenario *scenario;
-	const struct service_entry *service;
-	const struct serve_params *params;
-	struct sweep_axis axes[LAYOUT_KEYS]; /* count 0: the default values */
-	double gpus, machine_gpus, experts;
-	bool closed, own_requests, own_warmup;
-	VEC(struct layout_try) candidates;
-	size_t layout_count, simulation_count;
-	VEC(struct serve_mark) marks;
-	struct plan_meter meter;
-};
+enum { LOAD_SETTINGS = 3 };
 
 /* ---- the case ---- */
 
@@ -115,175 +85,6 @@ static bool read_case(struct layout_search *s)
 	const struct network *network = s->service->network;
 	for (size_t i = 0; i < network->layer_count; i++)
 		s->experts = fmax(s->experts, (double)network->layers[i].experts);
-	return true;
-}
-
-/* ---- layouts ---- */
-
-/* Refuses too many values, and values that are not sizes. */
-static void check_axis(struct layout_search *s, enum layout_key key)
-{
-	const struct sweep_axis *axis = &s->axes[key];
-	double least = key == LAYOUT_PREFILL ? 0 : 1;
-	const struct origin from = {axis->from, 0};
-	if (axis->count > VALUES_MAX)
-		diag_error(s->diag, from, "%s has %zu values (write at most %d)", axis->key,
-			   axis->count, VALUES_MAX);
-	for (size_t i = 0; i < axis->count; i++)
-		if (axis->words || !(axis->values[i] >= least) || fmod(axis->values[i], 1) > 0)
-			diag_error(s->diag, from,
-				   "'%s' must be a whole number from %g on (write %s=%g)",
-				   axis->texts[i], least, axis->key, least);
-}
-
-/* Reads the values that the user has given. */
-static bool read_axes(struct layout_search *s)
-{
-	for (size_t i = 0; i < s->request->axis_count; i++) {
-		const struct sweep_axis *axis = &s->request->axes[i];
-		size_t key = 0;
-		while (key < LAYOUT_KEYS && strcmp(axis->key, layout_keys[key]) != 0)
-			key++;
-		if (key < LAYOUT_KEYS)
-			s->axes[key] = *axis;
-		else
-			diag_error(s->diag, (struct origin){axis->from, 0},
-				   "'%s' is not a key of a layout (write case.tensor, "
-				   "case.pipeline, case.data, case.expert, case.copies, "
-				   "case.prefill, serve.batch or serve.tokens)",
-				   axis->key);
-	}
-	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++) {
-		const struct setting *fixed = request_setting(&s->base, layout_keys[key]);
-		if (fixed && s->axes[key].count == 0)
-			sweep_axis_read(s->arena, s->diag, fixed->origin.file, fixed->text,
-					&s->axes[key]);
-		check_axis(s, key);
-	}
-	return diag_count(s->diag) == 0;
-}
-
-static size_t powers(double most, double *values)
-{
-	size_t count = 0;
-	for (double n = 1; n <= fmax(1, most) && count < VALUES_MAX; n *= 2)
-		values[count++] = n;
-	return count;
-}
-
-static double stage_gpus(const double *sizes)
-{
-	return sizes[LAYOUT_TENSOR] * (isnan(sizes[LAYOUT_DATA]) ? 1 : sizes[LAYOUT_DATA]);
-}
-
-static double replica_gpus(const double *sizes)
-{
-	return stage_gpus(sizes) * sizes[LAYOUT_PIPELINE];
-}
-
-/* Returns the number of values for a key behind the sizes of the keys before it. */
-static size_t values_of(const struct layout_search *s, enum layout_key key, const double *sizes,
-			double values[VALUES_MAX])
-{
-	const struct sweep_axis *axis = &s->axes[key];
-	bool generates = s->service->one_token;
-	double copies = sizes[LAYOUT_COPIES];
-	size_t count = 0;
-	/* given values are sorted, because the first limits decide which loads others try */
-	for (size_t k; count < axis->count; values[k] = axis->values[count++])
-		for (k = count; k > 0 && values[k - 1] > axis->values[count]; k--)
-			values[k] = values[k - 1];
-	if (count > 0)
-		return count;
-	switch (key) {
-	case LAYOUT_TENSOR:
-		return powers(generates ? fmin(s->gpus, s->machine_gpus) : 1, values);
-	case LAYOUT_PIPELINE:
-		return powers(generates ? s->gpus / sizes[LAYOUT_TENSOR] : 1, values);
-	case LAYOUT_DATA:
-		values[0] = NAN;
-		return s->experts > 0
-			       ? powers(s->gpus / sizes[LAYOUT_TENSOR] / sizes[LAYOUT_PIPELINE],
-					values)
-			       : 1;
-	case LAYOUT_EXPERT: /* engines have whole experts; one group may split them */
-		if (!(sizes[LAYOUT_DATA] > 1))
-			values[count++] = 1;
-		if (s->experts > 0 && stage_gpus(sizes) > 1)
-			values[count++] = stage_gpus(sizes);
-		return count;
-	case LAYOUT_COPIES:
-		values[0] = floor(s->gpus / replica_gpus(sizes));
-		return values[0] >= 1;
-	case LAYOUT_PREFILL:
-		values[count++] = 0;
-		for (double part = 0.25; generates && !(sizes[LAYOUT_DATA] > 1) && part < 1;
-		     part += 0.25) {
-			double prefill = round(part * copies);
-			if (prefill > values[count - 1] && prefill < copies)
-				values[count++] = prefill;
-		}
-		return count;
-	case LAYOUT_BATCH:
-		memcpy(values, (const double[]){256, 64, 1024}, 3 * sizeof *values);
-		return 3;
-	default:
-		memcpy(values, (const double[]){8192, 2048}, 2 * sizeof *values);
-		return generates ? 2 : 1;
-	}
-}
-
-static void keep(struct layout_search *s, const double *sizes)
-{
-	struct layout_try new = {.layout = s->layout_count - 1,
-				 .number = s->candidates.count,
-				 .missed = INFINITY,
-				 .found.gpus_count = replica_gpus(sizes) * sizes[LAYOUT_COPIES],
-				 .found.name = ""};
-	memcpy(new.found.sizes, sizes, sizeof new.found.sizes);
-	for (enum layout_key key = 0; key < LAYOUT_KEYS; key++)
-		if (!isnan(sizes[key]))
-			new.found.name = arena_printf(s->arena, "%s%s%s=%.15g", new.found.name,
-						      key ? " " : "", layout_keys[key], sizes[key]);
-	*VEC_PUSH(s->arena, &s->candidates) = new;
-}
-
-/* Keeps all layouts with limits that have these sizes of the keys before `key`. */
-static void enumerate(struct layout_search *s, double *sizes, enum layout_key key)
-{
-	double values[VALUES_MAX];
-	if (key == LAYOUT_KEYS) {
-		keep(s, sizes);
-		return;
-	}
-	if (key == LAYOUT_BATCH) {
-		if (replica_gpus(sizes) * sizes[LAYOUT_COPIES] > s->gpus ||
-		    fmod(stage_gpus(sizes), sizes[LAYOUT_EXPERT]) > 0)
-			return;
-		s->layout_count++;
-	}
-	size_t count = values_of(s, key, sizes, values);
-	for (size_t i = 0; i < count && s->candidates.count < CANDIDATES_MAX; i++) {
-		sizes[key] = values[i];
-		enumerate(s, sizes, key + 1);
-	}
-}
-
-static bool find_candidates(struct layout_search *s)
-{
-	double sizes[LAYOUT_KEYS] = {0};
-	enumerate(s, sizes, 0);
-	if (s->candidates.count == 0)
-		return diag_error(s->diag, (struct origin){0},
-				  "farwire: `farwire plan`: no layout has at most %g GPUs (write "
-				  "more --gpus, or smaller values of case.tensor, case.data and "
-				  "case.copies)",
-				  s->gpus);
-	if (s->candidates.count == CANDIDATES_MAX)
-		return diag_error(s->diag, (struct origin){0},
-				  "farwire: `farwire plan`: there are %d layouts or more (fix some "
-				  "keys, for example with --set case.tensor=8)",
-				  CANDIDATES_MAX);
 	return true;
 }
 
@@ -400,12 +201,17 @@ static void note_missed(const struct layout_search *s, struct layout_try *c,
 		quantity_format(s->arena, QUANTITY_TIME, p->token_quantile_s[3].value));
 }
 
+/* Returns true if the candidate's next simulation shows its highest throughput. */
+static bool is_flood(const struct layout_search *s, const struct layout_try *c)
+{
+	return !s->closed && !(c->start > 0);
+}
+
 /* Takes the result of the simulation at c->next. */
 static void take(struct layout_search *s, struct layout_try *c, const struct prediction *p,
 		 const char *why)
 {
 	double load = c->next, gpus = c->found.gpus_count;
-	bool flood = !s->closed && c->start <= 0;
 	if (!p || !p->ok) {
 		c->found.reason = p ? p->reason : why;
 		c->missed = load;
@@ -413,13 +219,13 @@ static void take(struct layout_search *s, struct layout_try *c, const struct pre
 		return;
 	}
 	/* a server that falls behind meets generous objectives only because requests end */
-	const char *refused = s->closed || flood ? NULL : prediction_load_refused(p, load);
+	const char *refused = s->closed || is_flood(s, c) ? NULL : prediction_load_refused(p, load);
 	bool met = !refused && p->slo_attainment.value >= s->params->slo_quantile_ratio;
 	*VEC_PUSH(s->arena, &s->marks) = (struct serve_mark){
 		p->user_token_throughput.value, p->token_throughput.value / gpus, met,
 		arena_printf(s->arena, "%s serve.%s=%.4g", c->found.name,
 			     s->closed ? "concurrency" : "rate", load)};
-	if (flood) {
+	if (is_flood(s, c)) {
 		c->start = FIRST_RATIO * p->throughput.value;
 		c->least = LEAST_RATIO * p->throughput.value;
 	} else if (met) {
@@ -433,18 +239,21 @@ static void take(struct layout_search *s, struct layout_try *c, const struct pre
 	}
 }
 
-/* Simulates the next load of all candidates that have one. Returns false after an error. */
-static bool simulate(struct layout_search *s, struct sweep_fault *fault)
+/* Simulates the next load of the candidates that have one and match `flood`. verdict_only:
+ * simulations end as soon as the objectives are certainly missed. Returns false after an error. */
+static bool simulate(struct layout_search *s, bool flood, bool verdict_only,
+		     struct sweep_fault *fault)
 {
 	size_t count = 0, all = s->candidates.count;
 	size_t *at = ARENA_ARRAY(s->arena, all, size_t);
 	const struct setting **settings = ARENA_ARRAY(s->arena, all, const struct setting *);
-	for (size_t i = 0; i < all; i++)
-		if (s->candidates.items[i].next > 0) {
-			struct layout_try *c = &s->candidates.items[i];
-			settings[count] = settings_at(s, c, c->next);
-			at[count++] = i;
-		}
+	for (size_t i = 0; i < all; i++) {
+		struct layout_try *c = &s->candidates.items[i];
+		if (!(c->next > 0) || is_flood(s, c) != flood)
+			continue;
+		settings[count] = settings_at(s, c, c->next);
+		at[count++] = i;
+	}
 	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
 	const struct sweep_list list = {.settings = settings,
 					.setting_count = LAYOUT_KEYS + LOAD_SETTINGS,
@@ -452,9 +261,12 @@ static bool simulate(struct layout_search *s, struct sweep_fault *fault)
 					.refused = refused};
 	struct sweep_request request = {.input = s->request->input, .list = &list};
 	request.input.request = s->base;
+	request.input.request.verdict_only = verdict_only;
 	request.input.options.draws_count = 0;
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	plan_meter_expect(&s->meter, s->simulation_count + count, s->candidates.count);
+	if (count == 0)
+		return true;
 	const struct sweep *sweep = sweep_run(s->arena, s->diag, &request, fault);
 	s->simulation_count += count;
 	for (size_t i = 0; sweep && i < count; i++)
@@ -466,7 +278,9 @@ static bool simulate(struct layout_search *s, struct sweep_fault *fault)
 static bool search_loads(struct layout_search *s, struct sweep_fault *fault)
 {
 	for (bool any = true; any;) {
-		if (!simulate(s, fault))
+		/* a flood becomes a candidate with another load, so floods come last */
+		if (!simulate(s, false, !s->request->all_marks, fault) ||
+		    !simulate(s, true, false, fault))
 			return false;
 		any = false;
 		for (size_t i = 0; i < s->candidates.count; i++) {
@@ -507,6 +321,19 @@ static void begin(struct layout_search *s, bool first)
 }
 
 /* ---- the answer ---- */
+
+/* Simulates the layouts without a load to the end, because their reasons state the times of all
+ * requests. */
+static bool explain(struct layout_search *s, struct sweep_fault *fault)
+{
+	const struct serve_layout *best = best_of_layouts(s, s->arena);
+	for (size_t i = 0; i < s->candidates.count; i++) {
+		struct layout_try *c = &s->candidates.items[i];
+		if (best[c->layout].name == c->found.name && !c->found.failed && !(c->met > 0))
+			c->next = c->missed;
+	}
+	return s->request->all_marks || simulate(s, false, false, fault);
+}
 
 /* Returns the load of the best layout with its interval: the ends are the loads up to which draws
  * meet the objectives with 95 and with 5 % probability. */
@@ -583,13 +410,15 @@ const struct serve_search *serve_search_run(struct arena *arena, struct diag *di
 	pthread_mutex_init(&s->meter.lock, NULL);
 	plan_meter_begin(&s->meter, 1, 0, 0);
 	*fault = (struct sweep_fault){0};
-	if (!read_case(s) || !read_axes(s) || !find_candidates(s))
+	if (!read_case(s) || !layouts_read(s) || !layouts_find(s))
 		return NULL;
 	for (int first = 1; first >= 0; first--) {
 		begin(s, first);
 		if (s->candidates.count > (first ? 0 : s->layout_count) && !search_loads(s, fault))
 			return NULL;
 	}
+	if (!explain(s, fault))
+		return NULL;
 	struct serve_search *found = answer(s);
 	if (found->best_count > 0)
 		found->load = load_of(s, &found->layouts[0], fault);

@@ -14,7 +14,10 @@
  * Each other one is simulated at a load that would be better by SERVE_STEP; only if it is met
  * there, the search continues with it. A layout is given up when its load must be below those of
  * the most_count best ones. The search assumes that objectives that are missed at a load are also
- * missed at higher ones. */
+ * missed at higher ones.
+ *
+ * Most simulations miss the objectives. They end as soon as this is certain (struct serving_spec,
+ * verdict_only). The reason of a layout without a load comes from a simulation to the end. */
 #pragma once
 
 #include "sim/analysis/sweep.h"
@@ -26,6 +29,8 @@ struct serve_search_request {
 	struct analysis_input input;   /* options.draws_count: draws for the load of the best */
 	const struct sweep_axis *axes; /* values to try for keys of a layout */
 	size_t axis_count, most_count; /* number of best layouts */
+	bool all_marks; /* also those of loads that are missed, whose simulations end early without
+			 */
 };
 
 /* The keys of a layout and, from LAYOUT_BATCH on, of its limits: case.tensor ... */
@@ -52,7 +57,7 @@ struct serve_layout {
 	bool failed;         /* it cannot be simulated: it does not fit, for example */
 	const struct prediction *prediction; /* at this load; NULL: it is 0 */
 };
-struct serve_mark { /* a simulated load of a layout */
+struct serve_mark { /* a load of a layout that was simulated to the end */
 	double user_tokens_per_s, gpu_tokens_per_s;
 	bool met;
 	const char *name;

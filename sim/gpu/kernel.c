@@ -350,6 +350,20 @@ static double attention_block_s(const struct kernel_machine *machine,
 	       machine->fill_s;
 }
 
+/* fmax of numbers without the call. */
+static double greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Returns false if overlapped(a, b) is certainly not below the limit. */
+static bool may_be_less(double a, double b, double limit)
+{
+	const double rounding = 1e-9; /* far above that of the roots */
+	double x = a * a, y = b * b, z = limit * limit;
+	return x * x + y * y < z * z * (1 + rounding);
+}
+
 /* Returns the mean over tiles of the keys that a tile sees. The tiles' last queries see from
  * `first` to all keys, but no tile sees more than `seen`. */
 static double mean_keys(double first, double keys, double seen)
@@ -383,16 +397,27 @@ static double attention_s(struct kernel_machine machine, const struct kernel_par
 	machine.fill_s = token ? kernels->token_fill_s : kernels->attention_fill_s;
 	if (token)
 		machine.load_Bps = kernels->token_load_Bps;
-	for (size_t i = 0; i < (shares ? COUNT_OF(split_counts) : 1); i++) {
-		double split = split_counts[i];
-		double blocks = a->sequences * a->heads / packed * ceil(all / rows) * split;
+	double parts = a->sequences * a->heads / packed * ceil(all / rows);
+	double key_s = fmax(2 * rows * attention_features(a) / machine.rate_flops,
+			    attention_cached_count(a) * a->element_B / machine.load_Bps);
+	size_t count = shares ? COUNT_OF(split_counts) : 1, first = 0;
+	/* the first number of blocks that fills the GPU is often the best; others are then skipped
+	 */
+	while (first + 1 < count && parts * split_counts[first] < machine.sm_count)
+		first++;
+	for (size_t k = 0; k < count; k++) {
+		double split = split_counts[(first + k) % count];
+		double sums_s = split > 1 ? machine.split_s : 0;
+		double waves = parts * split / machine.sm_count;
+		double least_s = greater(mean / split, KEY_BLOCK) * key_s + machine.fill_s;
+		if (!may_be_less(greater(waves, 1) * least_s, memory_s, best_s - sums_s))
+			continue;
 		double longest_s = attention_block_s(&machine, a, rows, last / split);
-		double mean_s = attention_block_s(&machine, a, rows, mean / split);
-		double waves = blocks / machine.sm_count;
+		double mean_s = mean != last ? attention_block_s(&machine, a, rows, mean / split)
+					     : longest_s;
 		double time_s = fmin(ceil(waves) * longest_s,
 				     fmax(longest_s, waves * mean_s + longest_s / 2));
-		best_s = fmin(best_s,
-			      overlapped(time_s, memory_s) + (split > 1 ? machine.split_s : 0));
+		best_s = fmin(best_s, overlapped(time_s, memory_s) + sums_s);
 	}
 	return best_s + (token ? kernels->token_floor_s : kernels->attention_floor_s);
 }

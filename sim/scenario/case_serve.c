@@ -485,6 +485,7 @@ void case_read_services(struct reader *c)
 		ARENA_ARRAY(c->arena, scenario->job_count + 1, struct service_entry);
 	scenario->style = JOBS_SERVING;
 	scenario->memo = c->request->memo;
+	scenario->verdict_only = c->request->verdict_only;
 	scenario->services = services;
 	for (size_t i = 0; i < scenario->job_count; i++) {
 		size_t k = 0;

@@ -288,6 +288,7 @@ struct scenario {
 	size_t service_count;
 	const struct cfg_node *engine; /* file of the model server; NULL: none */
 	struct serving_memo *memo;     /* times of iterations in earlier simulations; NULL: none */
+	bool verdict_only;             /* of case_request */
 	bool whole_gpus; /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
 	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
@@ -362,6 +363,10 @@ struct case_request {
 	/* The case is one of several, so the price of a GPU or machine that it lacks is not an
 	 * error (scenario_note_prices). */
 	bool beside;
+	/* A run of model servers ends as soon as at most a share below serve.slo_quantile of the
+	 * requests can meet all objectives. Its attainment is then only below this share,
+	 * and its other answers are those of the requests that had ended. */
+	bool verdict_only;
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
 	 * which is estimated from such predictions, is 0. */
 	const char *without;

@@ -37,7 +37,7 @@ static void read_run(struct job *job)
 	struct server *server = server_of(job);
 	struct servers *servers = server->world->servers;
 	const struct scenario *scenario = server->world->scenario;
-	if (!servers->serving || serving_left(servers->serving) > 0)
+	if (!servers->serving || !serving_is_over(servers->serving))
 		return;
 	if (!servers->runs) {
 		servers->runs =
@@ -186,13 +186,12 @@ static bool same_place(const struct topology *t, const struct job_entry *a,
 	return !a->runtime || (a->guests[0] == b->guests[0] && a->servers[0] == b->servers[0]);
 }
 
-/* Returns a replica whose iterations take the same time, and which has the tables of their
- * overhead; or NULL. */
+/* Returns a replica whose iterations take the same time, and which has a model; or NULL. */
 static const struct server *equal_one(const struct world *w, const struct job_entry *entry)
 {
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		const struct server *other = w->servers->all[i];
-		if (other && other->tables[0] &&
+		if (other && other->model &&
 		    same_place(&w->scenario->topology, other->entry, entry))
 			return other;
 	}
@@ -238,7 +237,7 @@ static bool set_overhead(struct server *server)
 {
 	struct serving_model *model = server->model, *draft = serving_model_draft(model);
 	const struct server *equal = equal_one(server->world, server->entry);
-	if (equal) {
+	if (equal && equal->tables[0]) {
 		memcpy(server->tables, equal->tables, sizeof server->tables);
 		serving_model_overhead_set(model, server->tables);
 		return true;
@@ -528,6 +527,7 @@ static void keep(const struct server *server, const struct serving_model *model)
 static void done(void *of)
 {
 	struct world *w = of;
+	world_verdict_keep(w);
 	for (size_t i = 0; w->scenario->memo && i < w->scenario->job_count; i++) {
 		const struct server *server = w->servers->all[i];
 		struct serving_model *draft = serving_model_draft(server->model);
@@ -562,6 +562,8 @@ void world_serving_begin(struct world *w)
 		.replica_count = scenario->job_count,
 		.transfer = world_keys_transfer,
 		.offload = world_keys_offload,
+		.verdict_only = scenario->verdict_only,
+		.missed = world_verdict_known(w),
 		.opened = opened,
 		.done = done,
 		.of = w,

@@ -28,6 +28,11 @@ struct servers {
 	size_t opening_count; /* communicators that are not open yet */
 };
 
+/* Returns true if an earlier run of the search shows that this one misses its objectives. */
+bool world_verdict_known(const struct world *w);
+/* Keeps for later runs that this one has missed its objectives, if it has. */
+void world_verdict_keep(const struct world *w);
+
 /* Functions of struct serving_spec, of which a world is `of`. */
 /* Each GPU of a replica sends its part to its counterpart. */
 void world_keys_transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx);

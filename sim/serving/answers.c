@@ -64,27 +64,34 @@ struct answers_summing {
 	uint64_t *gaps;
 };
 
-static bool meets(const struct serve_params *params, double latency_s, double first_s,
-		  double between_s)
+/* Returns the mean time between tokens of a request that has ended; NaN: it has one token. */
+static double between_of(const struct query *q)
 {
+	double tokens = q->request->output;
+	return tokens > 1 ? s_from_ps(q->last_ps - q->first_ps) / (tokens - 1) : NAN;
+}
+
+bool query_meets(const struct query *q)
+{
+	const struct serve_params *params = q->replica->service->spec->params;
+	double latency_s = s_from_ps(q->end_ps - q->arrival_ps), between_s = between_of(q);
+	double first_s = s_from_ps(q->first_ps - q->arrival_ps);
 	return (!(params->latency_slo_s > 0) || latency_s <= params->latency_slo_s) &&
 	       (!(params->first_slo_s > 0) || first_s <= params->first_slo_s) &&
 	       (!(params->between_slo_s > 0) || !(between_s > params->between_slo_s));
 }
 
-static void add_query(struct answers_summing *sums, const struct serve_params *params,
-		      const struct query *q)
+static void add_query(struct answers_summing *sums, const struct query *q)
 {
 	double latency_s = s_from_ps(q->end_ps - q->arrival_ps);
 	double first_s = s_from_ps(q->first_ps - q->arrival_ps);
-	double tokens = q->request->output, rest_s = latency_s;
-	double between_s = tokens > 1 ? s_from_ps(q->last_ps - q->first_ps) / (tokens - 1) : NAN;
+	double between_s = between_of(q), rest_s = latency_s;
 	for (size_t i = 0; i < SERVE_OTHER; i++) {
 		sums->answers.parts_s[i] += s_from_ps(q->parts_ps[i]);
 		rest_s -= s_from_ps(q->parts_ps[i]);
 	}
 	sums->answers.parts_s[SERVE_OTHER] += fabs(rest_s) > 1e-9 * latency_s ? rest_s : 0;
-	if (tokens > 1) {
+	if (q->request->output > 1) {
 		sums->answers.token_mean_s += between_s;
 		if (between_s > 0) {
 			sums->answers.user_tokens_per_s += 1 / between_s;
@@ -96,7 +103,7 @@ static void add_query(struct answers_summing *sums, const struct serve_params *p
 	sums->latencies_s[sums->count] = latency_s;
 	sums->firsts_s[sums->count++] = first_s;
 	sums->answers.mean_s += latency_s;
-	sums->met_count += meets(params, latency_s, first_s, between_s);
+	sums->met_count += query_meets(q);
 }
 
 /* Returns the part of a span that is inside a window. */
@@ -287,7 +294,7 @@ static void add_service(struct answers_summing *sums, const struct serving *serv
 		sums->answers.requests_count++;
 		sums->answers.refused_count += q->refused;
 		if (q->end_ps > 0)
-			add_query(sums, service->spec->params, q);
+			add_query(sums, q);
 	}
 	double ratio = latency_error(&sums->latencies_s[before], sums->count - before);
 	double error_s = ratio * (sums->answers.mean_s - before_s);

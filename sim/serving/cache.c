@@ -120,8 +120,7 @@ static void prefix_use(struct query *q, struct shared_prefix *prefix, uint32_t b
 static uint32_t blocks_shared(const struct replica *r, const struct query *q)
 {
 	const struct serve_request *request = q->request;
-	return smaller(request->shared, request->prompt - 1) /
-	       (uint32_t)r->service->spec->params->block_count;
+	return smaller(request->shared, request->prompt - 1) / r->service->block;
 }
 
 void prefix_find(struct replica *r, struct query *q)
@@ -133,7 +132,7 @@ void prefix_find(struct replica *r, struct query *q)
 	if (blocks == 0)
 		return;
 	prefix_use(q, prefix, blocks);
-	q->cached = blocks * (uint32_t)r->service->spec->params->block_count;
+	q->cached = blocks * r->service->block;
 }
 
 void prefix_keep(struct replica *r, struct query *q)
@@ -141,7 +140,7 @@ void prefix_keep(struct replica *r, struct query *q)
 	if (!r->prefixes || r->spec->role == ROLE_DECODE)
 		return;
 	struct shared_prefix *prefix = &r->prefixes[q->request->group];
-	uint32_t block = (uint32_t)r->service->spec->params->block_count;
+	uint32_t block = r->service->block;
 	uint32_t least = blocks_shared(r, q) * block; /* a later turn may share more */
 	uint32_t blocks = smaller(r->service->longest[q->request->group], q->cached) / block;
 	if (blocks <= prefix->blocks || q->prefix_blocks < prefix->blocks || q->cached < least)
@@ -166,10 +165,11 @@ bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 {
 	if (r->spec->block_count == 0)
 		return true;
-	uint32_t block = (uint32_t)r->service->spec->params->block_count;
-	uint32_t all = (tokens + block - 1) / block - q->prefix_blocks;
-	if (all <= q->blocks)
+	uint32_t block = r->service->block;
+	if (tokens <= (uint64_t)block * (q->blocks + q->prefix_blocks))
 		return true;
+	uint32_t all = (tokens + block - 1) / block - q->prefix_blocks;
+	r->limited |= all - q->blocks > r->free_blocks;
 	while (all - q->blocks > r->free_blocks && prefix_evict(r))
 		;
 	if (all - q->blocks > r->free_blocks && q->prefix && q->prefix->users_count == 1) {
@@ -183,6 +183,8 @@ bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 		return false;
 	}
 	r->free_blocks -= all - q->blocks;
+	if (r->free_blocks < r->least_blocks)
+		r->least_blocks = r->free_blocks;
 	q->blocks = all;
 	return true;
 }
@@ -201,7 +203,7 @@ uint32_t tokens_stored(const struct replica *r, const struct query *q)
 		return 0;
 	if (q->cached > 0)
 		return q->stored > q->cached ? q->stored : 0;
-	uint32_t block = (uint32_t)r->service->spec->params->block_count;
+	uint32_t block = r->service->block;
 	uint32_t shared = r->prefixes ? smaller(blocks_shared(r, q),
 						r->prefixes[q->request->group].store->stored)
 				      : 0;

@@ -44,6 +44,7 @@ struct query { /* a request in the system */
 	uint32_t loading; /* tokens whose keys and values are on their way from it */
 	uint32_t sent;    /* tokens that the front end has sent, or will send */
 	bool storing, begun, measured, refused;
+	bool missed; /* it is known to miss an objective; set only for verdicts */
 };
 
 struct service {
@@ -52,7 +53,7 @@ struct service {
 	struct query *queries; /* one for each request */
 	/* called: their arrival is an event, or was one */
 	size_t called_count, arrived_count, ended_count, refused_count, preempted_count;
-	size_t first_measured;
+	size_t first_measured, missed_count;
 	int64_t warm_ps;   /* when as many requests had ended as belong to the warm-up */
 	int64_t opened_ps; /* the first measured arrival */
 	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at it, and at the last */
@@ -60,9 +61,11 @@ struct service {
 	size_t group_count;                          /* of requests that share tokens */
 	uint32_t *longest;                           /* by group: the most tokens that are shared */
 	bool continuous;
-	struct store *store;  /* of all replicas; NULL: each has its own */
-	int64_t *free_ps;     /* when each process of the front end has done its work */
-	int64_t front_end_ps; /* work of all of them */
+	uint32_t block;                /* tokens of a block */
+	int64_t message_ps, merged_ps; /* work of the front end for a message */
+	struct store *store;           /* of all replicas; NULL: each has its own */
+	int64_t *free_ps;              /* when each process of the front end has done its work */
+	int64_t front_end_ps;          /* work of all of them */
 	size_t process_count;
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	struct rng accepted; /* draws how many drafted tokens are right */
@@ -84,6 +87,11 @@ struct replica {
 	size_t loading_count;           /* requests whose keys and values come from there */
 	size_t leaving_blocks;          /* blocks whose keys and values are being sent */
 	struct shared_prefix *prefixes; /* by group; NULL: nothing is shared */
+	/* Whether a limit or memory has changed what it did; the most requests and tokens of an
+	 * iteration, and the fewest free blocks. */
+	bool limited;
+	size_t most_running, least_blocks;
+	double most_rows;
 	bool busy;
 	bool alarm;                             /* an event will end the wait of a dynamic batch */
 	enum queue_cause cause;                 /* why its queue waits, or would wait */
@@ -104,7 +112,7 @@ struct serving {
 	struct service *services;
 	struct replica *replicas;
 	size_t closed_count; /* services whose requests have all ended */
-	bool open;
+	bool open, over;
 	int64_t opened_ps;
 };
 
@@ -143,7 +151,9 @@ void replica_enqueue(struct replica *replica, struct query *query);
 /* ---- serving.c ---- */
 
 /* Gives work to the process of the front end that has the request. Returns when it is done. */
-int64_t front_end_work(struct service *service, size_t index, double work_s);
+int64_t front_end_work(struct service *service, size_t index, int64_t work_ps);
+/* Notes that the request misses an objective. This may end the run. */
+void query_missed(struct query *query);
 /* Called when the request's last token is there. The front end may still have to send it. */
 void query_ended(struct query *query);
 /* Called when a prompt is processed on a replica that generates no tokens. */
@@ -160,6 +170,8 @@ static inline bool service_is_closed(const struct service *service)
 
 /* ---- answers.c ---- */
 
+/* Returns true if a request that has ended meets all objectives. */
+bool query_meets(const struct query *query);
 uint64_t *gaps_new(struct arena *arena);
 /* Notes the time between two tokens of a request. */
 void gap_note(struct service *service, int64_t gap_ps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Times of iterations that the simulations of a search share. */
+/* Times of iterations, and missed objectives, that the simulations of a search share. */
 #include <pthread.h>
 
 #include "sim/serving/model_parts.h"
@@ -16,6 +16,11 @@ struct serving_memo {
 	struct arena *arena;
 	pthread_mutex_t lock;
 	struct memo_entry *entries;
+	VEC(struct missed_run {
+		struct memo_load load;
+		struct serving_use use;
+	})
+	missed;
 };
 
 struct serving_memo *serving_memo_new(void)
@@ -90,4 +95,27 @@ void serving_memo_keep(struct serving_memo *memo, const struct memo_key *key,
 		merge(entry->known_s[i], model->known_s[i], most);
 	}
 	pthread_mutex_unlock(&memo->lock);
+}
+
+void serving_memo_miss(struct serving_memo *memo, const struct memo_load *load,
+		       const struct serving_use *use)
+{
+	pthread_mutex_lock(&memo->lock);
+	*VEC_PUSH(memo->arena, &memo->missed) = (struct missed_run){*load, *use};
+	pthread_mutex_unlock(&memo->lock);
+}
+
+bool serving_memo_missed(struct serving_memo *memo, const struct memo_load *load,
+			 const struct serving_use *limits)
+{
+	bool found = false;
+	pthread_mutex_lock(&memo->lock);
+	for (size_t i = 0; i < memo->missed.count && !found; i++) {
+		const struct missed_run *run = &memo->missed.items[i];
+		found = memcmp(&run->load, load, sizeof *load) == 0 &&
+			run->use.running < limits->running && run->use.tokens < limits->tokens &&
+			run->use.blocks <= limits->blocks;
+	}
+	pthread_mutex_unlock(&memo->lock);
+	return found;
 }

@@ -196,26 +196,30 @@ static void add_line(struct serving_model *model, struct kernel_family *family,
 		(struct linear_kernel){from, to, from_op->kernels, fused, used};
 }
 
-/* Fills the family of the head, or of all other layers, from graphs at two numbers of rows. */
+/* Sets graphs[2] to those of that many rows and of twice as many. */
+static void two_graphs(const struct serving_model *model, size_t rows, struct op_graph *graphs)
+{
+	for (size_t i = 0; i < 2; i++)
+		graphs[i] = op_graph_new(model->arena, model->spec.one_token, (i + 1) * rows,
+					 model->spec.stack, model->spec.gpu);
+	FW_ASSERT(graphs[0].count == graphs[1].count);
+}
+
+/* Fills the family of the head, or of all other layers, from the two graphs of `rows`. */
 static void fill_family(struct serving_model *model, struct kernel_family *family, size_t rows,
-			bool head)
+			const struct op_graph *graphs, bool head)
 {
 	const struct serving_model_spec *spec = &model->spec;
-	struct op_graph from =
-		op_graph_new(model->arena, spec->one_token, rows, spec->stack, spec->gpu);
-	struct op_graph to =
-		op_graph_new(model->arena, spec->one_token, 2 * rows, spec->stack, spec->gpu);
-	FW_ASSERT(from.count == to.count);
 	family->from = (double)rows;
 	family->to = 2 * (double)rows;
-	for (size_t i = 0; i < from.count; i++) {
-		const struct op *op = &from.ops[i];
+	for (size_t i = 0; i < graphs[0].count; i++) {
+		const struct op *op = &graphs[0].ops[i];
 		if (model_is_left_out(model, op) ||
 		    spec->one_token->layers[op->layer].op == LAYER_ATTENTION ||
 		    spec->one_token->layers[op->layer].op == LAYER_RECURRENT ||
 		    (op->layer == model->head_layer) != head)
 			continue;
-		add_line(model, family, op, &to.ops[i]);
+		add_line(model, family, op, &graphs[1].ops[i]);
 	}
 }
 
@@ -261,12 +265,6 @@ static double family_s(const struct serving_model *model, const struct kernel_fa
 			 kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 	}
 	return sum_s;
-}
-
-double model_pass_s(const struct serving_model *model, double bytes_B)
-{
-	const struct kernel_work work = {.bytes_B = bytes_B, .form = KERNEL_PASS};
-	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
 }
 
 /* Returns the shape of attention for sequences of equal lengths. Generated tokens, and drafted
@@ -466,8 +464,13 @@ static void learn_tokens(struct serving_model *model)
 			all_rows = fmax(all_rows, (double)layer->experts / tokens_of(layer));
 	}
 	model->fused_rows = fused_rows(model);
-	fill_family(model, &model->body, (size_t)ceil(all_rows), false);
-	fill_family(model, &model->head, 1, true);
+	struct op_graph graphs[2];
+	size_t rows = (size_t)ceil(all_rows);
+	two_graphs(model, rows, graphs);
+	fill_family(model, &model->body, rows, graphs, false);
+	if (rows > 1)
+		two_graphs(model, 1, graphs);
+	fill_family(model, &model->head, 1, graphs, true);
 }
 
 struct serving_model *serving_model_new(struct arena *arena, const struct serving_model_spec *spec)

@@ -144,6 +144,15 @@ enum { MEMO_KEYS = 8 };
 struct memo_key {
 	size_t of[MEMO_KEYS];
 };
+/* The most that a replica used in a run: requests at a time, tokens of an iteration, blocks of the
+ * KV cache. */
+struct serving_use {
+	double running, tokens, blocks;
+};
+enum { MEMO_LOADS = 9 };
+struct memo_load { /* a layout without limits, and a load */
+	double of[MEMO_LOADS];
+};
 struct serving_memo *serving_memo_new(void);
 void serving_memo_free(struct serving_memo *memo);
 /* Gives the model the times of an earlier one. Returns false if there was none. */
@@ -151,5 +160,11 @@ bool serving_memo_recall(struct serving_memo *memo, const struct memo_key *key,
 			 struct serving_model *model, const struct overhead *tables[2]);
 void serving_memo_keep(struct serving_memo *memo, const struct memo_key *key,
 		       const struct serving_model *model);
+/* Notes that a run missed its objectives, and what it used. */
+void serving_memo_miss(struct serving_memo *memo, const struct memo_load *load,
+		       const struct serving_use *use);
+/* Returns true if a run at this load that missed its objectives used less than these limits. */
+bool serving_memo_missed(struct serving_memo *memo, const struct memo_load *load,
+			 const struct serving_use *limits);
 /* Returns the time of an iteration. ctx is a struct serving_model. */
 struct iteration_time serving_model_time(void *ctx, const struct iteration *iteration);

@@ -3,6 +3,12 @@
 #include "sim/serving/model_parts.h"
 #include "sim/training/issue.h"
 
+double model_pass_s(const struct serving_model *model, double bytes_B)
+{
+	const struct kernel_work work = {.bytes_B = bytes_B, .form = KERNEL_PASS};
+	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
+}
+
 static const double TOKEN_NUMBER_B = 8;
 
 static void add_copy(struct issuer *issuer, enum call_kind kind, double size_B)

@@ -147,6 +147,7 @@ static uint32_t take_drafted(struct replica *r, struct query *q, uint32_t budget
 			     struct iteration *it)
 {
 	uint32_t n = (uint32_t)r->service->spec->params->drafted_count;
+	r->limited |= n > budget;
 	if (n == 0 || pending_of(q) != 1 || q->produced == 0 || n > budget ||
 	    !blocks_take(r, q, q->cached + q->fresh + n))
 		return 0;
@@ -203,8 +204,10 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 			break;
 		}
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
-		if (n == 0 || (n > budget && !first))
+		if (n == 0 || (n > budget && !first)) {
+			r->limited = true;
 			break;
+		}
 		uint32_t tokens = q->cached + (params->reserve_prompt ? pending : n);
 		tokens = tokens < stored ? stored : tokens;
 		if (params->reserve_output) /* the last token is not kept */
@@ -298,14 +301,17 @@ static void send_tokens(struct query *q)
 		return;
 	q->sent = q->produced;
 	if (params->merges &&
-	    q->last_ps > serving_now_ps(q->replica->serving) + ps_from_s(params->message_host_s)) {
-		front_end_work(service, index, params->merged_host_s);
+	    q->last_ps > serving_now_ps(q->replica->serving) + service->message_ps) {
+		front_end_work(service, index, service->merged_ps);
 		return;
 	}
-	int64_t sent_ps = front_end_work(service, index, params->message_host_s);
-	if (q->first_ps == 0)
+	int64_t sent_ps = front_end_work(service, index, service->message_ps);
+	if (q->first_ps == 0) {
 		q->first_ps = sent_ps;
-	else if (q->measured)
+		if (params->first_slo_s > 0 &&
+		    s_from_ps(sent_ps - q->arrival_ps) > params->first_slo_s)
+			query_missed(q);
+	} else if (q->measured)
 		gap_note(service, sent_ps - q->last_ps);
 	q->last_ps = sent_ps;
 }
@@ -418,6 +424,10 @@ void replica_work(struct replica *r)
 		plan_continuous(r, &it);
 	else
 		plan_batch(r, &it);
+	if (r->running_count + r->loading_count > r->most_running)
+		r->most_running = r->running_count + r->loading_count;
+	if (it.rows > r->most_rows)
+		r->most_rows = it.rows;
 	if (it.rows <= 0)
 		return;
 	struct iteration_time time = r->spec->time(r->spec->ctx, &it);

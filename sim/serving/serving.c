@@ -34,12 +34,12 @@ static void window_open(struct serving *serving)
 
 static void arrive(void *ctx, uint64_t index);
 
-int64_t front_end_work(struct service *service, size_t index, double work_s)
+int64_t front_end_work(struct service *service, size_t index, int64_t work_ps)
 {
-	int64_t *free_ps = &service->free_ps[index % service->process_count];
+	int64_t *free_ps = &service->free_ps[(uint32_t)index % (uint32_t)service->process_count];
 	int64_t now_ps = serving_now_ps(service->serving);
-	*free_ps = (now_ps > *free_ps ? now_ps : *free_ps) + ps_from_s(work_s);
-	service->front_end_ps += ps_from_s(work_s);
+	*free_ps = (now_ps > *free_ps ? now_ps : *free_ps) + work_ps;
+	service->front_end_ps += work_ps;
 	return *free_ps;
 }
 
@@ -71,12 +71,12 @@ static size_t front_end_waiting(const struct service *service)
 {
 	const struct serve_params *params = service->spec->params;
 	int64_t now_ps = serving_now_ps(service->serving);
-	int64_t message_ps = ps_from_s(params->message_host_s);
 	size_t waiting = 0;
 	for (size_t i = 0; i < service->called_count; i++) {
 		const struct query *q = &service->queries[i];
 		int64_t take_ps = ps_from_s(read_s(service, i) + params->request_host_s);
-		waiting += now_ps < (q->request ? q->end_ps - message_ps : q->since_ps - take_ps);
+		waiting += now_ps <
+			   (q->request ? q->end_ps - service->message_ps : q->since_ps - take_ps);
 	}
 	return waiting;
 }
@@ -92,7 +92,7 @@ static void take(void *ctx, uint64_t index)
 		service->opened_waiting += front_end_waiting(service);
 	if (open && last)
 		service->arrivals_end_waiting += front_end_waiting(service);
-	int64_t taken_ps = front_end_work(service, index, read_s(service, index)) +
+	int64_t taken_ps = front_end_work(service, index, ps_from_s(read_s(service, index))) +
 			   ps_from_s(params->request_host_s);
 	service->queries[index].since_ps = taken_ps;
 	if (open && !last)
@@ -101,6 +101,26 @@ static void take(void *ctx, uint64_t index)
 		engine_do_at(service->serving->spec.engine, taken_ps, arrive, service, index);
 	else
 		arrive(service, index);
+}
+
+static void end_run(struct serving *serving)
+{
+	if (!serving->over)
+		serving->spec.done(serving->spec.of);
+	serving->over = true;
+}
+
+void query_missed(struct query *q)
+{
+	struct service *service = q->replica->service;
+	double all = (double)(service->spec->requests.count - service->first_measured);
+	if (!service->serving->spec.verdict_only || !q->measured || q->missed)
+		return;
+	q->missed = true;
+	service->missed_count++;
+	/* the same quotient as that of the answers */
+	if ((all - (double)service->missed_count) / all < service->spec->params->slo_quantile_ratio)
+		end_run(service->serving);
 }
 
 /* Notes that one more request has ended. Its client sends the next one in a closed loop. */
@@ -113,7 +133,7 @@ static void note_end(struct service *service)
 	if (service->ended_count + service->refused_count < service->spec->requests.count)
 		return;
 	if (++serving->closed_count == serving->spec.service_count)
-		serving->spec.done(serving->spec.of);
+		end_run(serving);
 }
 
 static void trace_query(const struct query *q)
@@ -149,6 +169,8 @@ void query_ended(struct query *q)
 	q->end_ps = q->last_ps > now_ps ? q->last_ps : now_ps;
 	q->parts_ps[SERVE_OVERHEAD] += q->end_ps - now_ps;
 	r->ended_count += q->measured;
+	if (!query_meets(q))
+		query_missed(q);
 	if (q->end_ps > now_ps)
 		engine_do_at(r->serving->spec.engine, q->end_ps, answered, q, 0);
 	else
@@ -295,6 +317,9 @@ static void service_init(struct serving *serving, size_t index)
 			      (batching == BATCHING_AUTO && spec->generates),
 		.free_ps = ARENA_ARRAY(serving->spec.arena, processes, int64_t),
 		.process_count = processes,
+		.block = (uint32_t)spec->params->block_count,
+		.message_ps = ps_from_s(spec->params->message_host_s),
+		.merged_ps = ps_from_s(spec->params->merged_host_s),
 		.accepted = rng_named(spec->seed, "accepted tokens"),
 		.gaps = gaps_new(serving->spec.arena)};
 	find_longest(service, serving->spec.arena);
@@ -333,6 +358,7 @@ struct serving *serving_new(const struct serving_spec *spec)
 					 .running = ARENA_ARRAY(spec->arena, most, struct query *),
 					 .running_most = most,
 					 .free_blocks = own->block_count,
+					 .least_blocks = own->block_count,
 					 .store = store_of(service, own)};
 		if (!(service->group_count > 0 && own->block_count > 0))
 			continue;
@@ -344,8 +370,18 @@ struct serving *serving_new(const struct serving_spec *spec)
 	return serving;
 }
 
+static void end_at_once(void *ctx, uint64_t arg)
+{
+	window_open(ctx);
+	end_run(ctx);
+}
+
 void serving_begin(struct serving *serving)
 {
+	if (serving->spec.missed) {
+		engine_do_after(serving->spec.engine, 0, end_at_once, serving, 0);
+		return;
+	}
 	for (size_t i = 0; i < serving->spec.service_count; i++) {
 		struct service *service = &serving->services[i];
 		size_t clients = (size_t)service->spec->params->concurrency_count;
@@ -354,6 +390,28 @@ void serving_begin(struct serving *serving)
 		if (clients == 0)
 			call_next(service, service->spec->requests.items[0].arrival_ps);
 	}
+}
+
+bool serving_is_over(const struct serving *serving)
+{
+	return serving->over;
+}
+
+bool serving_missed(const struct serving *serving, struct serving_use *use)
+{
+	const struct service *service = &serving->services[0];
+	const struct serve_params *params = service->spec->params;
+	bool limited = !service->continuous || service->refused_count > 0;
+	*use = (struct serving_use){0};
+	for (size_t i = 0; i < serving->spec.replica_count; i++) {
+		const struct replica *r = &serving->replicas[i];
+		limited |= r->limited;
+		use->running = fmax(use->running, (double)r->most_running);
+		use->tokens = fmax(use->tokens, r->most_rows);
+		use->blocks = fmax(use->blocks, (double)(r->spec->block_count - r->least_blocks));
+	}
+	return serving_left(serving) > 0 && service->missed_count > 0 && !limited &&
+	       use->running < params->batch_count && use->tokens < params->tokens_count;
 }
 
 size_t serving_left(const struct serving *serving)

@@ -61,14 +61,23 @@ struct serving_spec {
 	void (*offload)(void *of, size_t replica, double tokens, bool to_gpu, event_fn *fn,
 			void *ctx);
 	void (*opened)(void *of); /* called when the first request that is measured arrives */
-	void (*done)(void *of);   /* called when all requests have ended */
+	void (*done)(void *of);   /* called when the run has ended */
 	void *of;
+	/* The run ends as soon as fewer than serve.slo_quantile of the requests can meet all
+	 * objectives. false: it ends when all requests have ended. */
+	bool verdict_only;
+	bool missed; /* the objectives are known to be missed: the run ends at once */
 };
 struct serving *serving_new(const struct serving_spec *spec);
 /* Begins the arrivals. */
 void serving_begin(struct serving *serving);
 /* Returns the number of requests that have neither ended nor been refused. */
 size_t serving_left(const struct serving *serving);
+bool serving_is_over(const struct serving *serving); /* done was called */
+
+/* Returns true if the run ended early and would be the same with any limits above *use: no limit
+ * and no lack of memory has changed what a replica did. There is one service. */
+bool serving_missed(const struct serving *serving, struct serving_use *use);
 
 /* ---- answers ---- */
 

@@ -273,6 +273,14 @@ static bool is_text(const struct option *option)
 	       option->kind == OPTION_TEXT || option->kind == OPTION_TEXTS;
 }
 
+/* Returns true if the word is an option of the verb, and so not the value of another one. */
+static bool is_option(const struct parser *p, const char *word)
+{
+	return strncmp(word, "--", 2) == 0 &&
+	       option_find(p->command->verb,
+			   arena_printf(p->arena, "%.*s", (int)strcspn(word + 2, "="), word + 2));
+}
+
 static void take_option(struct parser *p, const char *word)
 {
 	const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
@@ -284,7 +292,7 @@ static void take_option(struct parser *p, const char *word)
 			p->next++;
 		return;
 	}
-	if (!value && !is_flag(option) && p->next < p->argc)
+	if (!value && !is_flag(option) && p->next < p->argc && !is_option(p, p->argv[p->next]))
 		value = p->argv[p->next++];
 	if (is_flag(option) ? value != NULL : !value) {
 		if (value)

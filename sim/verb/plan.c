@@ -38,7 +38,8 @@ static int serve(const struct command *command, const struct sweep_axis *axes, s
 	struct serve_search_request request = {.input = command_input(command, &progress),
 					       .axes = axes,
 					       .axis_count = axis_count,
-					       .most_count = command->best_count};
+					       .most_count = command->best_count,
+					       .all_marks = command->plot};
 	struct diag *diag = diag_new(command->arena);
 	struct sweep_fault fault;
 	request.input.request.memo = serving_memo_new();

@@ -44,6 +44,14 @@ $(for name in tensor pipeline replicas prefill_replicas batch load_per_s; do col
 END
 verdict 'serve_plan.loads_are_those_of_simulations_of_each_layout_and_batch'
 
+# a chart shows all simulated loads, so no simulation ends early, and none takes the verdict of an equal one
+for first in '100 ms' '1 us'; do
+	plan --serve "first_slo=$first" --vary serve.batch=8,64 --vary serve.tokens=512 -o found.csv
+	plan --serve "first_slo=$first" --vary serve.batch=8,64 --vary serve.tokens=512 -o whole.csv --plot whole.svg
+	cmp found.csv whole.csv || complain "first_slo=$first: simulations that end early change the answer"
+done
+verdict 'serve_plan.early_ends_change_no_answer'
+
 # the overhead of a batch of 32 images is not that of the batches of one that were simulated before
 for batches in 1,32 32,1; do
 	"$FARWIRE" plan --topology dgx-h100 --model resnet50 --draws 0 --quiet --gpus 1 --format csv --jobs 1 \

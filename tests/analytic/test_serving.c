@@ -94,6 +94,45 @@ static void a_dynamic_batch_waits_for_its_delay(void)
 	arena_free(b.arena);
 }
 
+/* Requests of 1 s arrive each 0.5 s at a server of one request. Request k waits for k halves of a
+ * second, so all but the first two miss 1.9 s for the first token. The first 10 of 100 are not
+ * measured. 81 of the other 90 would be 90 %, so the run ends when the tenth of them, k = 19, has
+ * missed it, at 20 s. */
+static void a_run_for_a_verdict_ends_when_it_is_certain(void)
+{
+	struct bench b = bench_of(100);
+	b.params.spread_ratio = 0;
+	b.params.rate_count = 2;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.prompt_count = 1000;
+	b.params.first_slo_s = 1.9;
+	b.params.slo_quantile_ratio = 0.9;
+	b.service.generates = true;
+	b.verdict_only = true;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	struct serving_use use;
+	CHECK(b.done == 1 && serving_is_over(b.serving) && serving_left(b.serving) == 80);
+	CHECK(answers.attainment_ratio < 0.9);
+	CHECK_NEAR(s_from_ps(engine_now_ps(b.engine)), 20, 0.03);
+	CHECK(!serving_missed(b.serving, &use)); /* more requests at a time would be another run */
+	arena_free(b.arena);
+
+	b = bench_of(100); /* without limits, no request waits */
+	b.params.spread_ratio = 0;
+	b.params.rate_count = 0.5;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 4;
+	b.params.prompt_count = 1000;
+	b.params.first_slo_s = 0.9;
+	b.params.slo_quantile_ratio = 0.9;
+	b.service.generates = true;
+	b.verdict_only = true;
+	run(&b, 1, 0, by_rows);
+	CHECK(serving_missed(b.serving, &use) && serving_left(b.serving) == 80);
+	CHECK(use.running == 1 && use.tokens == 1000 && use.blocks == 0);
+	arena_free(b.arena);
+}
+
 /* A fixed batch of 4 waits for the fourth request: waits of 3, 2, 1 and 0 s. */
 static void a_fixed_batch_waits_until_it_is_full(void)
 {
@@ -419,6 +458,7 @@ static const struct test tests[] = {
 	TEST(batches_have_the_wait_of_bulk_service),
 	TEST(a_router_by_turns_gives_erlang_arrivals),
 	TEST(a_dynamic_batch_waits_for_its_delay),
+	TEST(a_run_for_a_verdict_ends_when_it_is_certain),
 	TEST(a_fixed_batch_waits_until_it_is_full),
 	TEST(an_overloaded_server_leaves_the_rest_of_its_requests_behind),
 	TEST(a_partial_batch_begins_when_the_last_request_is_refused),

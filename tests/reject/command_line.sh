@@ -57,6 +57,7 @@ expect 2 'there is no case .--output=made' run --draws 0 -- --output=made
 [ ! -e made ] || complain 'a word after -- was taken as an option'
 expect 2 "there is no case '--'" run -- --
 expect 2 '--draws needs a value' run case.cfg --draws
+expect 2 '--serve needs a value .rate=' plan --serve --topology dgx-h100
 expect 2 '--quiet takes no value' run case.cfg --quiet=yes
 expect 2 "--format must be one of table\|csv\|json\|jsonl, not 'xml'" run case.cfg --format xml
 expect 2 "--color must be one of auto\|always\|never, not 'maybe'" run case.cfg --color maybe
