@@ -171,7 +171,8 @@ double plan_passes_estimate_s(struct plan_passes *p, struct arena *scratch,
 		return busiest_s;
 	const struct unit_least *units =
 		units_scaled(scratch, known, fmax(1, (pass->all_s - pass->host_s) / units_s));
-	return fmax(plan_least_s(plan, units, known->count, &p->links), busiest_s);
+	double played_s = plan_timetable_s(scratch, plan, units, known->count, &p->links);
+	return fmax(plan_least_s(plan, units, known->count, &p->links), fmax(played_s, busiest_s));
 }
 
 /* Returns the bandwidth of the links of which exactly one end has a name with this beginning;

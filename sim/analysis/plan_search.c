@@ -25,10 +25,10 @@ struct search {
 	struct plan_params params; /* those of the case, with the batch of the search */
 	struct sweep_axis axes[KEYS_MAX];
 	size_t axis_count;
-	bool takes_first_step; /* order and intervals follow from first steps */
-	/* settings of a first step, of which the first extended_count ones extend all steps */
-	const struct setting *short_settings;
-	size_t short_count, extended_count;
+	bool takes_first_step;                /* order and intervals follow from first steps */
+	bool extends;                         /* steps are extended from a few micro-batches */
+	const struct setting *short_settings; /* of such a first step */
+	size_t short_count;
 	double gpu_memory_B;
 	struct plan_passes passes;
 	VEC(struct candidate) fitting, large;
@@ -63,11 +63,10 @@ static void choose_steps(struct search *s)
 	static const struct setting settings[] = {{"case.micro_batches=0", {"farwire plan", 0}},
 						  {"case.steps=1", {"farwire plan", 0}},
 						  {"case.steps_warmup=0", {"farwire plan", 0}}};
-	bool extends = !user_sets(s, "case.micro_batches");
+	s->extends = !user_sets(s, "case.micro_batches");
 	s->takes_first_step = !user_sets(s, "case.steps") && !user_sets(s, "case.steps_warmup");
-	s->short_settings = &settings[extends ? 0 : 1];
-	s->extended_count = extends ? 1 : 0;
-	s->short_count = s->extended_count + (s->takes_first_step ? 2 : 0);
+	s->short_settings = &settings[s->extends ? 0 : 1];
+	s->short_count = (s->extends ? 1U : 0U) + (s->takes_first_step ? 2U : 0U);
 }
 
 /* Reads the case on its GPUs for all but the batch, and on one GPU for the batch, which is possible
@@ -310,50 +309,63 @@ static void estimate_all(struct search *s)
 /* FULL_STEPS: those of a prediction, which ends when two steps are equal. */
 enum { FULL_STEPS = 3 };
 
+/* First steps that differ by less may be in another order than later steps. */
+static const double near_factor = 1.01;
+
 struct ending {
 	struct search *search;
 	const struct candidate *plans;
-	size_t count, most_count, best_steps; /* best_steps: those for one of the best plans */
+	size_t count, most_count, later_steps; /* later_steps: those of the best plans */
 };
 
-/* No step is faster than its estimate by more than this factor in the cases of
- * tests/unit/plan_search.sh. */
-static const double error_factor = 1.03;
+/* A further plan must beat a throughput that only most_count - 1 plans exceed; 0: fewer plans are
+ * done. `ratio` estimates are not longer than the step of each plan so far. */
+struct bar {
+	double throughput, ratio;
+};
+
+/* A further plan's ratio may be smaller by error_factor. Ratios count from RATIOS_LEAST plans on,
+ * and only up to ratio_most, because plans of another kind may have smaller ones. */
+static const double error_factor = 1.02, ratio_most = 1.03;
+enum { RATIOS_LEAST = 10 };
 
 static double throughput_of(const struct prediction *prediction)
 {
 	return prediction && prediction->ok ? prediction->throughput.value : 0;
 }
 
-/* Returns the throughput that only most_count - 1 of the first `count` plans exceed; 0: fewer of
- * them are done. */
-static double last_of_best(const struct ending *e, const struct prediction *const *points,
-			   size_t count)
+/* Returns the bar after the first `count` plans. */
+static struct bar bar_of(const struct ending *e, const struct prediction *const *points,
+			 size_t count)
 {
 	struct arena *scratch = arena_new();
-	double *best = ARENA_ARRAY(scratch, e->most_count + 1, double), last = 0;
+	double *best = ARENA_ARRAY(scratch, e->most_count + 1, double);
+	struct bar bar = {.ratio = count < RATIOS_LEAST ? 1 : ratio_most};
 	for (size_t i = 0; i < count; i++) {
 		double value = throughput_of(points[i]);
+		if (value > 0)
+			bar.ratio = fmin(bar.ratio,
+					 points[i]->step_s.value / e->plans[i].found.estimate_s);
 		size_t at = e->most_count;
 		for (; at > 0 && best[at - 1] < value; at--)
 			best[at] = best[at - 1];
 		best[at] = value;
 	}
-	last = e->most_count ? best[e->most_count - 1] : 0;
+	bar.throughput = e->most_count ? best[e->most_count - 1] : 0;
 	arena_free(scratch);
-	return last;
+	return bar;
 }
 
-static bool is_slower(const struct ending *e, size_t point, double throughput)
+static bool is_slower(const struct ending *e, size_t point, struct bar bar)
 {
-	return e->plans[point].found.estimate_s * throughput >
-	       error_factor * e->search->params.global_batch_count;
+	return bar.throughput > 0 && e->plans[point].found.estimate_s * bar.ratio * bar.throughput >
+					     error_factor * e->search->params.global_batch_count;
 }
 
 /* Estimates how many steps follow. As long as fewer plans are done than asked for, the last of them
  * is assumed to exceed its least time by the largest factor so far. */
 static void estimate_steps(const struct ending *e, const struct prediction *const *points,
-			   double last)
+			   struct bar bar)
 {
 	size_t needed = 0, best = e->most_count < e->count ? e->most_count : e->count;
 	double factor = 1;
@@ -361,12 +373,13 @@ static void estimate_steps(const struct ending *e, const struct prediction *cons
 		if (points[i]->ok)
 			factor = fmax(factor,
 				      points[i]->step_s.value / e->plans[i].found.estimate_s);
-	if (last == 0 && best > 0)
-		last = e->search->params.global_batch_count /
-		       (e->plans[best - 1].found.estimate_s * factor);
-	while (needed < e->count && !is_slower(e, needed, last))
+	if (bar.throughput == 0 && best > 0)
+		bar = (struct bar){e->search->params.global_batch_count /
+					   (e->plans[best - 1].found.estimate_s * factor),
+				   factor};
+	while (needed < e->count && !is_slower(e, needed, bar))
 		needed++;
-	plan_meter_expect(&e->search->meter, needed, best * e->best_steps);
+	plan_meter_expect(&e->search->meter, needed, e->later_steps);
 }
 
 static void tell_best(const struct ending *e, const struct prediction *const *points)
@@ -385,14 +398,14 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 {
 	const struct ending *e = ctx;
 	tell_best(e, points);
-	double last = last_of_best(e, points, point);
-	estimate_steps(e, points, last);
-	return is_slower(e, point, last);
+	struct bar bar = bar_of(e, points, point);
+	estimate_steps(e, points, bar);
+	return is_slower(e, point, bar);
 }
 
 /* The search simulates parts of a plan: first steps, which are extended from a few micro-batches;
- * all steps, extended in the same way; or all steps as in a prediction. */
-enum steps_shown { FIRST_STEPS, EXTENDED_STEPS, WHOLE_STEPS };
+ * these with intervals; or all steps as in a prediction. */
+enum steps_shown { FIRST_STEPS, DRAWN_STEPS, WHOLE_STEPS };
 
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
 				    enum steps_shown extent, const struct ending *ending,
@@ -414,13 +427,12 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 	if (first)
 		request.input.options.draws_count = 0;
 	if (extent != WHOLE_STEPS)
-		request.input.request =
-			request_with(s->arena, &request.input.request, s->short_settings,
-				     first ? s->short_count : s->extended_count);
+		request.input.request = request_with(s->arena, &request.input.request,
+						     s->short_settings, s->short_count);
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
 	request.input.options.watch = (struct watch){plan_meter_draw, &s->meter};
 	request.input.options.draw_settings = s->short_settings;
-	request.input.options.draw_setting_count = s->short_count;
+	request.input.options.draw_setting_count = extent == WHOLE_STEPS ? s->short_count : 0;
 	return sweep_run(s->arena, s->diag, &request, fault);
 }
 
@@ -431,38 +443,59 @@ static int by_throughput(const void *a, const void *b)
 			y);
 }
 
-/* Returns true if steps of the plan are simulated as in a prediction, without extension. */
+/* Returns true if the steps of the user's settings were simulated as in a prediction. */
 static bool is_whole(const struct search *s, const struct candidate *candidate)
 {
 	struct arena *scratch = arena_new();
 	const char *why = NULL;
-	bool whole = s->extended_count == 0 ||
-		     !periods_may_extend(plan_of(s, scratch, candidate->settings, &why));
+	bool whole = !s->takes_first_step &&
+		     (!s->extends ||
+		      !periods_may_extend(plan_of(s, scratch, candidate->settings, &why)));
 	arena_free(scratch);
 	return whole;
 }
 
-/* Simulates the best plans, which are in order of their first steps, with intervals. Then confirms
- * the first one by whole steps, unless these were simulated, until no other plan is before it. */
+/* Returns the next plan to confirm by whole steps, which is the first one or near it; `count`:
+ * there is none. Plans are in order of their throughput. */
+static size_t next_to_confirm(const struct search *s, const struct candidate *plans, size_t count)
+{
+	double least = throughput_of(plans[0].found.prediction) / near_factor;
+	size_t i = 0;
+	while (i < count && (plans[i].confirmed || is_whole(s, &plans[i])))
+		i++;
+	return i < count && throughput_of(plans[i].found.prediction) >= least ? i : count;
+}
+
+/* Simulates the best plans, which are in order of their first steps, with intervals if there are
+ * draws. Then confirms the first one and those near it by whole steps. */
 static bool run_best(struct search *s, struct candidate *plans, size_t count,
 		     struct sweep_fault *fault)
 {
-	const char *refused;
-	const char **all = ARENA_ARRAY(s->arena, count, const char *);
-	const struct sweep *sweep = simulate(s, plans, count, EXTENDED_STEPS, NULL, all, fault);
+	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
+	const struct sweep *sweep = NULL;
+	size_t draws = s->request->input.options.draws_count;
+	if (draws > 0) {
+		sweep = simulate(s, plans, count, DRAWN_STEPS, NULL, refused, fault);
+		if (!sweep)
+			return false;
+	}
 	for (size_t i = 0; sweep && i < count; i++)
-		if (throughput_of(sweep->points[i]) > 0) /* else its first step remains */
+		if (throughput_of(sweep->points[i]) > 0) /* else it has no intervals */
 			plans[i].found.prediction = sweep->points[i];
 	qsort(plans, count, sizeof *plans, by_throughput);
-	while (sweep && !plans[0].confirmed && !is_whole(s, &plans[0])) {
-		sweep = simulate(s, plans, 1, WHOLE_STEPS, NULL, &refused, fault);
-		if (sweep && throughput_of(sweep->points[0]) > 0)
-			plans[0].found.prediction = sweep->points[0];
-		plans[0].confirmed = true;
+	size_t own_steps = (s->takes_first_step ? FULL_STEPS : 1U) + (draws > 0);
+	for (size_t i; (i = next_to_confirm(s, plans, count)) < count;) {
+		plan_meter_begin(&s->meter, own_steps, s->meter.done, own_steps + draws);
+		sweep = simulate(s, &plans[i], 1, WHOLE_STEPS, NULL, refused, fault);
+		if (!sweep)
+			return false;
+		if (throughput_of(sweep->points[0]) > 0) /* else its first step remains */
+			plans[i].found.prediction = sweep->points[0];
+		plans[i].confirmed = true;
 		qsort(plans, count, sizeof *plans, by_throughput);
 	}
 	plan_meter_end(&s->meter);
-	return sweep != NULL;
+	return true;
 }
 
 /* Returns how many plans, in order of their estimates, the search simulates: up to the first one
@@ -470,7 +503,7 @@ static bool run_best(struct search *s, struct candidate *plans, size_t count,
 static size_t needed_plans(const struct ending *e, const struct prediction *const *points)
 {
 	size_t needed = 0;
-	while (needed < e->count && !is_slower(e, needed, last_of_best(e, points, needed)))
+	while (needed < e->count && !is_slower(e, needed, bar_of(e, points, needed)))
 		needed++;
 	return needed;
 }
@@ -506,10 +539,10 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	if (none && count > s->request->most_count)
 		count = s->request->most_count;
 	size_t draws = s->request->input.options.draws_count;
-	size_t own_steps = s->takes_first_step ? FULL_STEPS + (draws > 0) : 1;
-	struct ending ending = {s, plans, count, s->request->most_count, own_steps + draws};
-	plan_meter_begin(&s->meter, 1, count,
-			 none ? 0 : s->request->most_count * ending.best_steps);
+	size_t drawn_steps = draws > 0 ? 1 + draws : 0;
+	struct ending ending = {s, plans, count, s->request->most_count,
+				(s->request->most_count + 1) * drawn_steps + FULL_STEPS};
+	plan_meter_begin(&s->meter, 1, count, none ? 0 : ending.later_steps);
 	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
 	const struct sweep *sweep =
 		simulate(s, plans, count, FIRST_STEPS,
@@ -526,8 +559,7 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	if (!none)
 		qsort(plans, kept, sizeof *plans, by_throughput);
 	search->best_count = kept < s->request->most_count ? kept : s->request->most_count;
-	plan_meter_begin(&s->meter, own_steps, s->meter.done,
-			 none ? 0 : (search->best_count + 1) * ending.best_steps);
+	plan_meter_begin(&s->meter, 1, s->meter.done, none ? 0 : ending.later_steps);
 	if (!none && !run_best(s, plans, search->best_count, fault))
 		return false;
 	struct found_plan *found = ARENA_ARRAY(s->arena, kept, struct found_plan);

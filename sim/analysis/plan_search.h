@@ -4,15 +4,15 @@
  * All combinations of the values of a plan's keys are tried, in five steps:
  *   1. plan_new refuses those that are impossible.
  *   2. plan_memory_B leaves out those that do not fit into the GPUs' memory.
- *   3. plan_least_s with the simulated time of a micro-batch estimates the step of each of them.
- *      The first ones of FSDP are estimated again from a micro-batch with gathers.
+ *   3. A timetable of the schedule, with the simulated time of a micro-batch, estimates the step of
+ *      each of them. The first ones of FSDP are estimated again from a micro-batch with gathers.
  *   4. Their first steps are simulated in ascending order of the estimates, extended from a few
- *      micro-batches. The search ends at the first plan whose estimate is more than 3 % above the
- *      step time of the plan that is last among the best ones so far.
- *   5. All steps of the best plans are simulated in the same way. The first one is then confirmed
- *      by whole steps, unless its steps were not extended.
+ *      micro-batches. A first step takes until its last rank ends, as a later one does. The search
+ *      ends at the first plan that would need a smaller ratio of its step to its estimate than all
+ *      plans before, by 2 % or more, to be among the best ones so far.
+ *   5. The first plan is confirmed by whole steps, and each one that is up to 1 % slower.
  * All plans train the same global batch. The best plans are those of a simulation of all plans, if
- * no estimate of the others is more than 3 % above their steps (tests/unit/plan_search.sh). */
+ * no other plan has a ratio that is smaller by more than 2 % (tests/unit/plan_search.sh). */
 #pragma once
 
 #include "sim/analysis/sweep.h"

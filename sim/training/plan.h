@@ -252,6 +252,14 @@ struct plan_links {
  * the pipeline, and the bytes of data groups over the links of a machine and of a GPU. */
 double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
 		    const struct plan_links *links);
+/* Returns the time in which a machine sends a byte of each of its data groups, on average over
+ * machines: each machine but one sends a byte of a gathered or reduced buffer. */
+double plan_data_s_per_B(const struct training_plan *plan, const struct plan_links *links);
+/* Returns the end of a step in which passes begin in the order of the schedule as soon as their
+ * inputs are there (sim/training/plan_timetable.c). */
+double plan_timetable_s(struct arena *arena, const struct training_plan *plan,
+			const struct unit_least *units, size_t count,
+			const struct plan_links *links);
 /* Returns the time of all passes of the busiest stage, without a bubble. */
 double plan_busiest_s(const struct training_plan *plan, const struct unit_least *units,
 		      size_t count);

@@ -85,9 +85,7 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 	return list;
 }
 
-/* Returns the time in which a machine sends a byte of each of its data groups, on average over
- * machines: each machine but one sends a byte of a gathered or reduced buffer. */
-static double data_s_per_B(const struct training_plan *plan, const struct plan_links *links)
+double plan_data_s_per_B(const struct training_plan *plan, const struct plan_links *links)
 {
 	double inside = 0, stage = 0; /* GPUs of the machine: of a data group, and of a stage */
 	size_t each = plan->sizes[AXIS_DATA] / (size_t)plan->params->replicas_count;
@@ -154,7 +152,7 @@ double plan_least_s(const struct training_plan *plan, const struct unit_least *u
 		    const struct plan_links *links)
 {
 	double least_s = 0, before_s = 0, behind_s = 0, last_s = 0;
-	double s_per_B = data_s_per_B(plan, links);
+	double s_per_B = plan_data_s_per_B(plan, links);
 	double gpu_s_per_B = (1 - 1 / (double)plan_sharers(plan)) / links->gpu_Bps;
 	double micro = (double)plan->micro_batch_count;
 	bool gathers = plan->params->sharding == SHARDING_PARAMETERS;

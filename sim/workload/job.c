@@ -205,6 +205,11 @@ bool job_step_over(struct job *job, const struct step_record *step)
 	return !workload_is_over(w);
 }
 
+bool workload_does_one_step(const struct workload *w)
+{
+	return w->warmup_count < 1 && w->limits.steps_count > 0 && w->limits.steps_count <= 1;
+}
+
 bool workload_is_over(const struct workload *w)
 {
 	return w->over_count >= w->limits.program_count;

@@ -155,6 +155,9 @@ void workload_init(struct workload *workload);
 void job_init(struct job *job, struct workload *workload, const struct job_kind *kind,
 	      const char *name, struct job_run *run);
 
+/* Returns true if jobs do a single step. A single step of a plan takes until its last rank ends,
+ * for which the other ranks would wait in the next one. */
+bool workload_does_one_step(const struct workload *w);
 /* Call this when the job has ended a step. Returns false when the whole run has ended. */
 bool job_step_over(struct job *job, const struct step_record *step);
 bool workload_is_over(const struct workload *workload);

@@ -149,6 +149,9 @@ static const struct rank_times *read_times(const struct program_job *p)
 				return NULL;
 			for (int k = 0; k < GPU_TIME_COUNT; k++)
 				times[i].ps[k] += step->gpu_ps[k];
+			int wait = times[i].ps[GPU_BUBBLE] > 0 ? GPU_BUBBLE : GPU_STRAGGLER;
+			if (workload_does_one_step(p->job.workload))
+				times[i].ps[wait] += run->steps[0].end_ps - step->end_ps;
 		}
 	if (!p->spec.comm.fold)
 		return times;
@@ -235,12 +238,11 @@ static uint32_t count_of(const struct program_job *p, size_t rank)
 	return p->spec.comm.fold ? fold_count(p->spec.comm.fold, rank) : 1;
 }
 
-/* Returns the record of a step that all ranks have ended. The mean of times is computed from their
- * differences to the first rank's times, so sums stay small. */
+/* Returns a step that all ranks have ended. Means come from small differences to the first rank. */
 static struct step_record mean_step(const struct program_job *p, size_t index)
 {
 	size_t all = p->spec.comm.fold ? p->spec.comm.fold->rank_count : p->spec.rank_count;
-	double start_ps = 0, end_ps = 0;
+	double start_ps = 0, end_ps = 0, last_ps = 0;
 	FW_ASSERT(all > 0);
 	const struct step_record *first = player_step_at(p->ranks[0].player, index);
 	struct step_record sum = {0};
@@ -250,9 +252,11 @@ static struct step_record mean_step(const struct program_job *p, size_t index)
 		add_step(&sum, one, count, (double)all);
 		start_ps += (double)(one->start_ps - first->start_ps) * count;
 		end_ps += (double)(one->end_ps - first->end_ps) * count;
+		last_ps = fmax(last_ps, (double)(one->end_ps - first->end_ps));
 	}
 	sum.start_ps = first->start_ps + (int64_t)(start_ps / (double)all);
-	sum.end_ps = first->end_ps + (int64_t)(end_ps / (double)all);
+	bool only = first->gpu_ps && workload_does_one_step(p->job.workload);
+	sum.end_ps = first->end_ps + (int64_t)(only ? last_ps : end_ps / (double)all);
 	sum.mark_ps = sum.end_ps;
 	return sum;
 }

@@ -56,17 +56,28 @@ same dgx-h100 4 --plan global_batch=16,recompute=none,chunks=1,pp=1 --vary plan.
 job=$calls
 verdict 'plan_search.best_plans_are_those_of_a_simulation_of_all_plans'
 
-# The second plan has a step that is extended, and after --set one of all micro-batches, as in a run.
+# The first plan has whole steps, as in a run. The second one has a first step, and after --set the steps of the user.
 fixed=global_batch=512,tp=2,chunks=1,micro_batch=1,recompute=none,sharding=none,schedule=auto
+two='--set case.micro_batches=128 --set case.steps=2 --set case.steps_warmup=0'
 step() { sed 's/"[^"]*"/plan/' "$1" | awk -F, -v row="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == row { print $at["step_s"] }'; }
-plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 -o extended.csv
-plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 --set case.micro_batches=128 -o given.csv
-# shellcheck disable=SC2086 # a list of words
-"$FARWIRE" run --topology dgx-h100 --gpus 8 $job --draws 0 --format csv --plan $fixed,pp=4 -o run.csv
-[ "$(step given.csv 3)" = "$(step run.csv 2)" ] || complain "the step is $(step given.csv 3), not $(step run.csv 2)"
-[ "$(step extended.csv 3)" != "$(step run.csv 2)" ] || complain 'the step without --set is not extended'
+# run PP OPTIONS...: predicts one plan
+run() {
+	pp=$1
+	shift
+	# shellcheck disable=SC2086 # a list of words
+	"$FARWIRE" run --topology dgx-h100 --gpus 8 $job --draws 0 --format csv --plan $fixed,pp="$pp" "$@"
+}
+plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 -o best.csv
+run 2 -o run.csv
+[ "$(step best.csv 2)" = "$(step run.csv 2)" ] || complain "the best plan takes $(step best.csv 2), not $(step run.csv 2)"
+run 4 --set case.steps=1 --set case.steps_warmup=0 -o run.csv
+[ "$(step best.csv 3)" = "$(step run.csv 2)" ] || complain "the first step takes $(step best.csv 3), not $(step run.csv 2)"
+# shellcheck disable=SC2086 # lists of words
+plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 $two -o given.csv && run 4 $two -o run.csv
+[ "$(step given.csv 3)" = "$(step run.csv 2)" ] || complain "two steps take $(step given.csv 3), not $(step run.csv 2)"
+[ "$(step best.csv 3)" != "$(step run.csv 2)" ] || complain 'the step without --set is one of two'
 job=$host
-verdict 'plan_search.micro_batches_of_the_user_hold_for_all_plans'
+verdict 'plan_search.best_plan_has_whole_steps_and_settings_of_the_user_hold_for_all'
 
 plan dgx-h100 8 --plan global_batch=16 -o whole.csv
 (how=exec && plan dgx-h100 8 --plan global_batch=16 --jobs 1 -o found.csv) &

@@ -450,7 +450,10 @@ static void least_time_has_the_bytes_of_data_groups_on_the_links_of_machines_and
  * backward and gradients of weights of a unit take 1 s each, so two micro-batches take 2 x 6 s on
  * the first stage. Its last backward pass begins 4 s before the end, because it includes gradients
  * of weights. Then each machine sends half of 10 B of gradients twice, at 1 B/s. So the step takes
- * 12 - 4 + 10 s. On fast links it takes as long as the second stage, which begins at 2 s. */
+ * 12 - 4 + 10 s. On fast links it takes as long as the second stage, which begins at 2 s.
+ * In the timetable, both stages compute their last gradients of weights from 12 to 14 s. Those of
+ * the first unit are complete at 13 s. If the optimizer is shared, half of the bytes are sent once,
+ * and then half of the 2 x 4 B of updated parameters. */
 static void gradients_of_weights_are_computed_beside_the_last_data(void)
 {
 	static const struct plan_links slow = {1, 1, 1e12}, fast = {1, 1e12, 1e12};
@@ -468,9 +471,14 @@ static void gradients_of_weights_are_computed_beside_the_last_data(void)
 						       .forward_s = 1,
 						       .backward_s = 1,
 						       .weights_s = 1,
+						       .gathered_B = 4,
 						       .reduced_B = 5};
 		CHECK_NEAR(plan_least_s(plan, units, 4, &slow), 12 + 10 - 4, 1e-12);
 		CHECK_NEAR(plan_least_s(plan, units, 4, &fast), 2 + 12, 1e-9);
+		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow), 13 + 2 * 5, 1e-12);
+		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &fast), 2 + 12, 1e-9);
+		params.sharding = SHARDING_OPTIMIZER;
+		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow), 13 + 5 + 4, 1e-9);
 	}
 	arena_free(arena);
 }

@@ -45,7 +45,8 @@ static const struct plan_search *search(struct arena *arena, struct progress_log
 	return found;
 }
 
-/* The best plans take three steps each, one more without drawn values, and one for each draw. */
+/* The best plans take a step each, and one for each draw. The first one, or several, take three
+ * more steps, one to compare draws with, and one for each draw. */
 static void progress_counts_all_steps_and_estimates_them_early(void)
 {
 	struct arena *arena = arena_new();
@@ -55,8 +56,9 @@ static void progress_counts_all_steps_and_estimates_them_early(void)
 	if (found && CHECK(log->count > 0)) {
 		size_t last = log->count - 1, all = log->total[last];
 		CHECK(log->done[last] == all);
-		CHECK(all >= BEST * (3 + 1 + DRAWS) + found->needed_count);
-		CHECK(all <= BEST * (3 + 1 + DRAWS) + found->fitting_count);
+		size_t each = 1 + DRAWS, confirmed = 3 + 1 + DRAWS;
+		CHECK(all >= BEST * each + confirmed + found->needed_count);
+		CHECK(all <= BEST * (each + confirmed) + found->fitting_count);
 		for (size_t i = 0; i < log->count; i++) {
 			CHECK(i == 0 || log->done[i] > log->done[i - 1]);
 			CHECK(log->total[i] >= log->done[i]);
