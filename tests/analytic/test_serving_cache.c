@@ -84,9 +84,9 @@ static void evicted_prefixes_come_from_host_memory(void)
 	}
 }
 
-/* A batch has one request. The third request loads its prefix from 2 s on for 6.4 ms, and then takes 36
- * ms. The fourth one arrives during the load, at 2.001 s. It begins behind it at 2.0424 s and takes 10
- * ms. */
+/* A batch has one request. The third request loads its prefix from 2 s on for 6.4 ms, and then
+ * takes 36 ms. The fourth one arrives during the load, at 2.001 s. It begins behind it at 2.0424 s
+ * and takes 10 ms. */
 static void a_request_that_loads_has_a_place_in_the_batch(void)
 {
 	struct serve_request all[] = {{0, 100, 1, 1, 70},

@@ -478,11 +478,11 @@ static void nvlink_sharp_is_chosen_for_large_messages_of_five_gpus(void)
 	CHECK_NEAR(all_reduce(&library, &five, 8e9).predicted_s, 25e-6 + 8e9 / 250e9, 1e-9);
 	CHECK_NEAR(all_reduce(&library, &six, 8e9).predicted_s, 25e-6 + 8e9 / 250e9, 1e-9);
 	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / (800e9 / 3), 1e-9);
-	/* A round of 16 blocks with 128 KiB for each of eight heads takes 4 us, and passes a link in
-	 * 9/8 of its bytes: each GPU sends, and the head of its part receives the sum. */
+	/* A round of 16 blocks with 128 KiB for each of eight heads takes 4 us, and passes a link
+	 * in 9/8 of its bytes: each GPU sends, and the head of its part receives the sum. */
 	double round_s = 4e-6 + 16777216 * 9 / 8.0 / (library.nvls_efficiency_ratio * 450e9);
-	CHECK_NEAR(all_reduce(&library, &eight, 8e9).channel_cap_Bps[HOP_NVLINK],
-		   2097152 / round_s, 1e-9);
+	CHECK_NEAR(all_reduce(&library, &eight, 8e9).channel_cap_Bps[HOP_NVLINK], 2097152 / round_s,
+		   1e-9);
 	CHECK_TEXT(all_reduce(&library, &eight, 2097152).algorithm->name, "nvls");
 	CHECK_TEXT(all_reduce(&library, &eight, 1048576).algorithm->name, "ring");
 	CHECK(all_reduce(&library, &eight, 1048576).protocol == PROTOCOL_LL);

@@ -390,11 +390,12 @@ static void record_waits_for_the_round_of_the_poller(void)
 	world_release(&w);
 }
 
-/* A thread holds the lock from its second record (19) to its second watch (21). The poller queried event
- * 0 from 7 to 10 and wants to begin a round at 20. It gets the lock at 21 and wakes up in 1: its round
- * of two queries ends at 28. Then it sleeps, so further rounds begin at 38 and at 54. The kernel ends at
- * 59. The last of these rounds finds event 0 pending at 57 and event 1 complete at 60, and the next one,
- * which begins at 70, finds event 0 at 73. */
+/* A thread holds the lock from its second record (19) to its second watch (21). The poller queried
+ * event 0 from 7 to 10 and wants to begin a round at 20. It gets the lock at 21 and wakes up in 1:
+ * its round of two queries ends at 28. Then it sleeps, so further rounds begin at 38 and at 54. The
+ * kernel ends at
+ * 59. The last of these rounds finds event 0 pending at 57 and event 1 complete at 60, and the next
+ * one, which begins at 70, finds event 0 at 73. */
 static void poller_that_waited_for_the_lock_sleeps_after_its_round(void)
 {
 	static const struct item items[] = {

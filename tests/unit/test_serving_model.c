@@ -490,23 +490,23 @@ static void a_server_drops_no_features(void)
 	CHECK(bytes_B[0] > 0 && bytes_B[1] == bytes_B[0]);
 }
 
-/* Returns the bytes that a recurrent layer adds to an iteration of prompts with this number of tokens
- * in all. The product into it and out of it have one row in each of these iterations. */
+/* Returns the bytes that a recurrent layer adds to an iteration of prompts with this number of
+ * tokens in all. The product into it and out of it have one row in each of these iterations. */
 static double recurrent_B(double tokens, double prompts)
 {
 	static const char *const texts[] = {"", "{ name = \"scan\"; op = \"recurrent\"; in = 128; "
 						"hidden = 32; state = 16; weights = 4; }, "};
-	const struct iteration it = {.rows = 1,
-				     .prompt_rows = tokens,
-				     .prompt_keys = {tokens, tokens},
-				     .prompt_pairs = {tokens * tokens / prompts / 2,
-						      tokens * tokens / prompts / 2}};
+	const struct iteration it = {
+		.rows = 1,
+		.prompt_rows = tokens,
+		.prompt_keys = {tokens, tokens},
+		.prompt_pairs = {tokens * tokens / prompts / 2, tokens * tokens / prompts / 2}};
 	return iteration_B(model_from(tiny(texts[1], 64), tiny(texts[1], 1)), it) -
 	       iteration_B(model_from(tiny(texts[0], 64), tiny(texts[0], 1)), it);
 }
 
-/* A token moves 128 + 32 numbers of 2 B. Each prompt, and each 128 tokens, read and write the state of
- * 32 x 16 numbers. */
+/* A token moves 128 + 32 numbers of 2 B. Each prompt, and each 128 tokens, read and write the state
+ * of 32 x 16 numbers. */
 static void a_scan_moves_its_state_for_each_prompt_and_each_128_tokens(void)
 {
 	const double state_B = 2 * 2 * 32 * 16.0;
@@ -522,12 +522,12 @@ static double note_sent(void *ctx, double in_B, double out_B)
 	return 1e-3;
 }
 
-/* The mask of llama.cpp's stages has 4 B for each key that a row may see: two prompts of 8 tokens have
- * 16 rows that see 8 keys each, and one prompt of 16 tokens has 16 rows that see 16. */
+/* The mask of llama.cpp's stages has 4 B for each key that a row may see: two prompts of 8 tokens
+ * have 16 rows that see 8 keys each, and one prompt of 16 tokens has 16 rows that see 16. */
 static void a_mask_has_the_keys_of_the_own_prompt(void)
 {
-	struct serving_model *model = llama_with((struct serving_model_spec){
-		.stages = 1, .rpc_s = note_sent, .rpc_ctx = &sent_B});
+	struct serving_model *model = llama_with(
+		(struct serving_model_spec){.stages = 1, .rpc_s = note_sent, .rpc_ctx = &sent_B});
 	double sizes_B[2];
 	for (int prompts = 1; prompts <= 2; prompts++) {
 		double pairs = 16 * 16.0 / prompts / 2;
