@@ -86,6 +86,38 @@ static void groups_divide_weights_and_products(void)
 	CHECK_NEAR(op_of(&graph, "b.grad_filter")->work.flop, 2 * 2 * 16 * 8 * 9, 0);
 }
 
+/* A product in 16 bits of fp32 weights reads each of 8 x 4 x 9 weights in 4 B and writes it in 2 B.
+ * Its gradient goes back the same way. Images of 4 x 64 elements and outputs of 8 x 64 elements are
+ * stored as NCHW, so one kernel before a convolution and one behind it read and write 768 elements
+ * of 2 images together, forward and for the gradient of the weights. */
+static void autocast_and_tensor_cores_move_weights_and_images(void)
+{
+	const struct network *network = small(
+		image, "{ name = \"a\"; op = \"conv\"; kernel = 3; out = 8; },"
+		       "{ name = \"p\"; op = \"global_pool\"; }, { name = \"f\"; op = \"fc\"; "
+		       "out = 4; }");
+	const struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+					   .precision = PRECISION_FP16,
+					   .autocast = true,
+					   .layout = LAYOUT_NCHW};
+	struct op_graph graph = op_graph_new(arena, network, 2, &stack, NULL);
+	static const char *const casts[] = {"a.cast", "a.grad_cast"};
+	for (size_t i = 0; i < 2; i++) {
+		CHECK(op_of(&graph, casts[i])->kernels == 1);
+		CHECK_NEAR(op_of(&graph, casts[i])->work.bytes_B, 8 * 4 * 9 * (4 + 2), 0);
+	}
+	size_t transposes = 0;
+	for (size_t i = 0; i < graph.count; i++) {
+		const struct op *op = &graph.ops[i];
+		if (strcmp(op->name, "a.transpose") != 0)
+			continue;
+		transposes++;
+		CHECK(op->kernels == 2);
+		CHECK_NEAR(op->kernels * op->work.bytes_B, 2 * 2 * (4 + 8) * 64 * 2, 0);
+	}
+	CHECK(transposes == 2);
+}
+
 /* 2 x 8 x 8 voxels: a stride of 2 halves each side. The kernel of 27 has 1 x 27 x 4 weights. The
  * transposed convolution doubles the sides: each of 1 x 4 x 4 inputs of 4 channels gives 8 outputs
  * of 2 channels. */
@@ -294,6 +326,7 @@ static void bert_takes_each_length_up_to_512(void)
 
 static const struct test tests[] = {
 	TEST(groups_divide_weights_and_products),
+	TEST(autocast_and_tensor_cores_move_weights_and_images),
 	TEST(volumes_shrink_and_grow_in_depth),
 	TEST(squeeze_and_excitation_has_two_products_and_a_scale),
 	TEST(heads_of_different_shapes_are_joined_for_their_losses),

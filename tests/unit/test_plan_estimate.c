@@ -112,7 +112,49 @@ static void schedules_that_split_backward_have_their_own_units(void)
 	CHECK_NEAR(plan_passes_least_s(&p, arena, split), 20 + 2 * 60, 1e-9);
 }
 
+/* Returns the end of a step of two stages with two units each. Forward of a unit takes 1 s,
+ * backward 2 s. A machine has one GPU. */
+static double timetable_s(struct plan_params params, double batch, double reduced_B,
+			  const struct plan_links *links)
+{
+	params.pp_count = 2;
+	params.global_batch_count = 2 * batch;
+	const struct training_plan *plan = plan_of(params, 4);
+	struct unit_least units[4] = {0};
+	for (size_t i = 0, first = 0; i < 4; i++, first = plan_unit_end(plan, first))
+		units[i] = (struct unit_least){.first = first,
+					       .forward_s = 1,
+					       .backward_s = 2,
+					       .gathered_B = 1.5,
+					       .reduced_B = reduced_B};
+	return plan_timetable_s(arena, plan, units, 4, links);
+}
+
+/* Three micro-batches pass two stages with 1F1B, so a step takes (3 + 1) x (2 + 4) s. The two ranks
+ * of a stage send half of each byte at 0.5 B/s: 1 s for a byte that is gathered or reduced. The
+ * last backward pass of the first stage is from 20 to 24 s, and a unit has its gradients at 22 s.
+ * All-reduces take 2 s for each byte of both units, so they end at 24 + 2 x 1 or 22 + 2 x 2 x 5 s.
+ * FSDP gathers 3 B in each pass: forward takes 3 s and backward 4 s, so passes end at 4 x 7 s. With
+ * 1 B of each unit, the last reduction begins then. With 5 B, they begin behind the first unit of
+ * the first backward pass, at 12 s, and never wait: 12 + 3 x 2 x 5 s. */
+static void timetable_gathers_in_each_pass_and_reduces_beside_them(void)
+{
+	static const struct plan_links machine = {1, 0.5, 1e12}, gpu = {1, 1e12, 0.5};
+	struct plan_params params = one_gpu;
+	CHECK_NEAR(timetable_s(params, 3, 0, &machine), 24, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 1, &machine), 26, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 5, &machine), 42, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 5, &gpu), 22 + 2 * 5, 1e-9);
+	/* so many micro-batches are extended from periods of 2 */
+	CHECK_NEAR(timetable_s(params, 10001, 0, &machine), 10002 * 6.0, 1e-9);
+	params.sharding = SHARDING_PARAMETERS;
+	CHECK_NEAR(timetable_s(params, 3, 1, &machine), 28 + 1, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 5, &machine), 42, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 1, &gpu), 28 + 1, 1e-9);
+}
+
 static const struct test tests[] = {
+	TEST(timetable_gathers_in_each_pass_and_reduces_beside_them),
 	TEST(gathers_count_from_four_micro_batches_on),
 	TEST(plans_share_a_micro_batch_unless_they_gather),
 	TEST(a_bubble_has_no_time_of_the_host),

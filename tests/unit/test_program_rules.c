@@ -251,6 +251,33 @@ static void a_bundle_with_its_size_is_exchanged(void)
 	}
 }
 
+/* Horovod fuses all gradients, so a kernel copies them into the buffer and another one out of it:
+ * each moves two bytes a byte, at 1e12 B/s. */
+static void a_buffer_is_filled_before_the_exchange_and_emptied_behind_it(void)
+{
+	const struct stack_params stack = stack_of("pytorch");
+	struct exchange_params exchange = policy_of("horovod");
+	const struct spread_params spread = {
+		.device_count = 2, .exchange = &exchange, .element_B = 4};
+	exchange.fusion_B = 1e9;
+	exchange.fusion_copy_ratio = 2;
+	const struct call_thread *thread = &program_of(&stack, &spread)->threads[0];
+	size_t copies = 0, exchanges = 0;
+	for (size_t i = 0; i < thread->count; i++) {
+		const struct cuda_call *call = &thread->items[i].call;
+		if (thread->items[i].kind != ITEM_CALL)
+			continue;
+		exchanges += call->kind == CALL_ALL_REDUCE;
+		if (call->kind != CALL_LAUNCH || !call->label ||
+		    strcmp(call->label, "fusion buffer") != 0)
+			continue;
+		CHECK(exchanges == copies++);
+		CHECK_NEAR(call->duration_s,
+			   2 * 4 * network_of("resnet50")->parameters_count / 1e12, 1e-9);
+	}
+	CHECK(copies == 2 && exchanges == 1);
+}
+
 /* The host adds the gradients of both GPUs, 2 x 25,583,592 x 4 B, at 1 GB/s. */
 static void a_host_adds_the_gradients_of_all_gpus(void)
 {
@@ -430,6 +457,7 @@ static const struct test tests[] = {
 	TEST(policies_bundle_up_to_their_own_size),
 	TEST(a_launching_thread_is_free_after_the_copies),
 	TEST(a_bundle_with_its_size_is_exchanged),
+	TEST(a_buffer_is_filled_before_the_exchange_and_emptied_behind_it),
 	TEST(a_host_adds_the_gradients_of_all_gpus),
 	TEST(fused_ops_write_what_others_read),
 };

@@ -99,7 +99,33 @@ static void number_types_follow_from_names(void)
 	CHECK(kernel_number_type("ampere_sgemm_128x64_nn") == NUMBER_FP32);
 }
 
+/* A kernel without a class begins with the step, and a product within it. The products before and
+ * behind it do not count. Each kernel takes 11 us, 2 us of them as floor. The first becomes 2 + 9 /
+ * 6 us, 0.318 times its time, and the second 2 + 9 x 4^-0.9 x 9^-0.1 us, 0.37 times. */
+static void words_are_about_kernels_that_begin_in_the_step(void)
+{
+	struct recorded_call calls[] = {{.start_s = 0.5, .label = "sgemm"},
+					{.start_s = 1, .label = "my_kernel"},
+					{.start_s = 1.5, .label = "sgemm"},
+					{.start_s = 2.5, .label = "sgemm"}};
+	const struct recorded_calls recorded = {.calls = calls, .call_count = 4};
+	const struct replay_step step = {.start_s = 1, .end_s = 2};
+	struct gpu_params from = gpu(1, 1), to = gpu(4, 9);
+	struct rescaling rescaling = {&from, &to, false, 1, {0}};
+	const char *lacking = NULL;
+	arena = arena_new();
+	for (size_t i = 0; i < 4; i++)
+		calls[i].gpu_s = 11e-6;
+	CHECK_TEXT(rescale_words(arena, &recorded, &step, &rescaling, &lacking),
+		   "kernel times are scaled by 0.344 in all (by between 0.273 and 0.386, if "
+		   "memory or arithmetic limited each kernel): product 50 % by 0.37, other 50 % "
+		   "by 0.318");
+	CHECK(!lacking);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(words_are_about_kernels_that_begin_in_the_step),
 	TEST(each_class_weighs_arithmetic_and_memory), TEST(odds_of_arithmetic_move_all_shares),
 	TEST(short_kernels_keep_their_time), TEST(number_types_follow_from_names)};
 
