@@ -477,7 +477,8 @@ static void each_job_has_its_own_baseline(void)
 		CHECK_NEAR(point.throughput, of[0].throughput + of[1].throughput, 1e-12);
 		CHECK_NEAR(point.step_s, (of[0].step_s + of[1].step_s) / 2, 1e-12);
 		CHECK_NEAR(point.ratio, (of[0].ratio + of[1].ratio) / 2, 1e-12);
-		/* the second job has two of the three GPUs */
+		/* the second job has two of the three GPUs, each busy for at most the window */
+		CHECK(of[1].gpu_utilization <= 1);
 		CHECK_NEAR(point.gpu_utilization,
 			   (of[0].gpu_utilization + 2 * of[1].gpu_utilization) / 3, 1e-12);
 		CHECK(fabs(s_from_ps(jobs[0].steps[0].start_ps - jobs[1].steps[0].start_ps)) >

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Long runs with failures (sim/training/longrun.h), against sums by hand and Daly's formula. */
+#include "sim/fabric/link.h"
+#include "sim/scenario/checkpoint.h"
 #include "sim/training/longrun.h"
 #include "tests/test.h"
 
@@ -247,7 +249,36 @@ static void gamma_quantiles_are_those_of_chi_squared(void)
 	CHECK_NEAR(num_gamma_quantile(0.95, 3.5), 14.067 / 2, 1e-3);
 }
 
+/* Two machines with a GPU each. The first has a network link that begins at its adapter, one that
+ * ends there, and PCIe. Links of machine a1 and of the switches are not links of machine a. So two
+ * machines have 2 x 2 links. */
+static void links_of_a_machine_begin_or_end_there(void)
+{
+	const struct host_entry hosts[] = {{.name = "a"}, {.name = "a1"}};
+	const struct gpu_entry gpus[] = {{.host = 0}, {.host = 1}};
+	const struct link_kind *network = link_kind_find("infiniband"),
+			       *inside = link_kind_find("pcie");
+	const struct link_entry links[] = {{.kind = network, .ends = {"a.nic0", "switch"}},
+					   {.kind = network, .ends = {"switch", "a.nic1"}},
+					   {.kind = inside, .ends = {"a", "a.nic0"}},
+					   {.kind = network, .ends = {"switch", "a1.nic0"}},
+					   {.kind = network, .ends = {"switch", "spine"}}};
+	static const size_t ranks[] = {0, 1};
+	const struct job_entry job = {.gpus = ranks, .simulated_count = 2, .rank_count = 2};
+	const struct scenario scenario = {.jobs = &job,
+					  .job_count = 1,
+					  .topology = {.hosts = hosts,
+						       .host_count = 2,
+						       .gpus = gpus,
+						       .gpu_count = 2,
+						       .links = links,
+						       .link_count = 5}};
+	CHECK(checkpoint_machines(&scenario) == 2);
+	CHECK_NEAR(checkpoint_links_count(&scenario), 2 * 2, 0);
+}
+
 static const struct test tests[] = {
+	TEST(links_of_a_machine_begin_or_end_there),
 	TEST(without_failures_pauses_add_to_the_steps),
 	TEST(one_checkpoint_is_written_at_a_time),
 	TEST(elapsed_time_agrees_with_daly_at_all_intervals),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rings of machines in which GPUs lack an adapter, if messages take the receiver's rail. */
+#include "sim/collective/level.h"
 #include "tests/ring_site.h"
 
 /* Adds a machine of four GPUs at an NVSwitch. Each has a PCIe switch with an adapter, except the
@@ -112,7 +113,40 @@ static void rings_without_rails_leave_next_to_an_adapter(void)
 	arena_free(site.arena);
 }
 
+/* The links of a processor with two switches have the processor as their first or as their second
+ * end. Two GPUs are at the first switch, and one is at the second. The last one is at a third
+ * switch behind the second. */
+static void levels_do_not_depend_on_the_order_of_ends(void)
+{
+	for (int second = 0; second < 2; second++) {
+		struct site site;
+		site_open(&site);
+		int host = node(&site, "host"), plx[3], gpus[4];
+		for (size_t i = 0; i < 3; i++)
+			plx[i] = node(&site, "plx");
+		for (size_t i = 0; i < 4; i++) {
+			gpus[i] = node(&site, "gpu");
+			join(&site, "pcie", plx[i < 2 ? 0 : i - 1], gpus[i], 12e9);
+		}
+		for (size_t i = 0; i < 2; i++)
+			join(&site, "pcie", second ? plx[i] : host, second ? host : plx[i], 12e9);
+		join(&site, "pcie", plx[1], plx[2], 12e9);
+		static const enum path_level expected[] = {PATH_PIX, PATH_PHB, PATH_PHB};
+		for (size_t i = 1; i < 4; i++) {
+			const struct route *route =
+				fabric_route(site.fabric, gpus[0], gpus[i], TRAFFIC_ANY);
+			CHECK(path_level(site.fabric, route, host) == expected[i - 1]);
+		}
+		const struct route *route =
+			fabric_route(site.fabric, gpus[2], gpus[3], TRAFFIC_ANY);
+		CHECK(path_level(site.fabric, route, host) == PATH_PXB);
+		CHECK(root_of(site.fabric, gpus[3], host) == host);
+		arena_free(site.arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(levels_do_not_depend_on_the_order_of_ends),
 	TEST(rings_by_rail_enter_through_different_adapters),
 	TEST(the_machine_with_the_fewest_adapters_sets_the_rings),
 	TEST(machines_that_lack_different_adapters_use_all_others),
