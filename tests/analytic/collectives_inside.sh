@@ -86,6 +86,7 @@ gib=1073741824
 near one_shot_of_a_window_sends_flags_with_the_data "$(window all_reduce 8 '8 KiB')" '4.5e-6 + 7 * 8192 / 185.5e9'
 near two_gpus_of_a_window_read_halves_twice "$(window all_reduce 2 '64 MiB')" "7.8e-6 + 67108864 / (320 * $gib)"
 near a_switch_adds_a_window_without_rounds "$(window all_reduce 8 '64 MiB')" '7.3e-6 + 67108864 * 9 / 8 / 315e9'
+near pieces_of_a_window_go_up_and_down_at_the_same_time "$(window all_reduce 8 '1 MiB')" '7.3e-6 + 1048576 * 9 / 8 / 315e9'
 near a_window_is_gathered_directly "$(window all_gather 8 '64 MiB')" "7.8e-6 + 7 / 8 * 67108864 / (320 * $gib)"
 near a_window_is_scattered_directly "$(window reduce_scatter 8 '64 MiB')" "7.8e-6 + 7 / 8 * 67108864 / (320 * $gib)"
 near windows_of_several_machines_use_the_library "$(window all_reduce 16 '64 MiB')" "$(time_of --topology dgx-h100 \

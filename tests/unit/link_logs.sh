@@ -45,6 +45,8 @@ iperf3 531 633 NA | sed 's/ NA / /; s/^Conn/Reverse mode, remote host b is sendi
 link fast slow
 is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06' 'reverse_loss 0.0087934 0.000247 0.0176361'
 says 'slow: 531 Mb/s .*assumption: a round trip of 0.1 to 1 ms'
+# 531 x 1538 / 1448 are 564.0.
+says '531 Mb/s of payload x 1538 / 1448 B = 564 Mb/s on the wire'
 # Few retransmissions do not explain 531 Mb/s, but many do.
 iperf3 531 633 5 >shaped
 link shaped
@@ -95,6 +97,7 @@ printf '                    RDMA_Write Latency Test\n Mtu             : 4096[B]\
 printf '                    RDMA_Write BW Test\n Mtu             : 4096[B]\n #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 65536      1000             97.6               97.5               0.186\n' >bw
 link lat bw
 is 'bandwidth 100Gbit/s' 'mtu 4096B' 'latency 0.8us 0.31us 1.08824us'
+says '97.5 Gb/s of data x 4122 / 4096 B = 98.12 Gb/s on the wire: that of a standard'
 verdict 'link_logs.round_trips_lose_the_work_that_farwire_adds'
 
 # A token bucket of 100 Mbit/s, recorded in both directions and with three tools.
@@ -107,6 +110,9 @@ for logs in "iperf3-100mbit.json iperf3-100mbit-reverse.json" iperf3-100mbit-bid
 	case $logs in qperf*) continue ;; esac # its own round trip was measured under the same queue
 	grep -A1 'link.wire.latency' profile | grep -q '"13.5 us"; low = "7.9 us"' || complain "$logs: $(cat profile)"
 done
+# The smallest round trip of the transfer, 5.972 ms, includes the queue.
+link "$samples/iperf3-100mbit.json"
+says 'the only round trip, 5972 us, is that of a transfer'
 # The filter drops 1 % of the packets; the goodput alone gives 2 %, with an interval down to 1 %.
 link "$samples/iperf3-loss.json"
 grep -q '^loss 0.0200[0-9]* 0.0099[0-9]* 0.028' got || complain "the loss is $(cat got)"
