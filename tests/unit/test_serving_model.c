@@ -490,6 +490,32 @@ static void a_server_drops_no_features(void)
 	CHECK(bytes_B[0] > 0 && bytes_B[1] == bytes_B[0]);
 }
 
+/* Returns the memory that a GPU does not need if there are two stages. */
+static double freed_B(const char *name)
+{
+	double freed_B = 0;
+	for (int stages = 1; stages <= 2; stages++) {
+		const struct serving_model_spec spec = {.network = network_of(name, 64),
+							.one_token = network_of(name, 1),
+							.stack = &stack,
+							.gpu = &gpu,
+							.efficiency = &by_law,
+							.stages = stages};
+		double size_B = serving_model_memory_B(serving_model_new(arena, &spec));
+		freed_B += stages == 1 ? size_B : -size_B;
+	}
+	return freed_B;
+}
+
+/* The larger stage has half of the blocks and the head, which is also the embedding of GPT-2. Llama
+ * 3 has its embedding of 128,256 x 4,096 numbers on the other stage. */
+static void a_stage_lacks_half_of_the_blocks_and_an_embedding_apart_from_the_head(void)
+{
+	CHECK_NEAR(freed_B("gpt2"), 2 * 6 * (12 * 768.0 * 768 + 13 * 768), 1e-9);
+	CHECK_NEAR(freed_B("llama3-8b"),
+		   2 * 4096.0 * (16 * (2 * 4096 + 2 * 1024 + 3 * 14336 + 2) + 128256), 1e-9);
+}
+
 /* Returns the bytes that a recurrent layer adds to an iteration of prompts with this number of
  * tokens in all. The product into it and out of it have one row in each of these iterations. */
 static double recurrent_B(double tokens, double prompts)
@@ -543,6 +569,7 @@ static void a_mask_has_the_keys_of_the_own_prompt(void)
 
 static const struct test tests[] = {
 	TEST(a_scan_moves_its_state_for_each_prompt_and_each_128_tokens),
+	TEST(a_stage_lacks_half_of_the_blocks_and_an_embedding_apart_from_the_head),
 	TEST(a_mask_has_the_keys_of_the_own_prompt),
 	TEST(an_iteration_is_spread_over_the_gpus_of_a_replica),
 	TEST(a_draft_network_runs_once_for_each_drafted_token),
