@@ -294,6 +294,27 @@ static void answers_are_held_until_fetched_bytes_arrive(void)
 	remote_world_release(&w);
 }
 
+/* Stop-and-go waits only for chunks of copies that are answered. The copy is submitted at 19.35.
+ * The call that waits for it ends at 21.35, after the copy. Three chunks take 1.05 each and 10:
+ * delivered at 34.5. The server begins the query of the same connection behind that call: 5 of
+ * service, 3 in the driver and 10.55 back. */
+static void asynchronous_downloads_do_not_wait_for_acknowledgements(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.pipelined = false;
+	w.runtime.connections_count = 2;
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_D2H_ASYNC, 3000);
+	script_add(&w.scripts[0], 0, CALL_STREAM_QUERY);
+	script_add(&w.scripts[1], 6, CALL_STREAM_SYNCHRONIZE);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 1.35);
+	CHECK_US(w.scripts[0].calls[1].complete_ps, 21.35 + 5 + 3 + 10.55);
+	CHECK_US(w.scripts[1].calls[0].complete_ps, 34.5 + 0.5);
+	remote_world_release(&w);
+}
+
 /* The same with an event: its record follows the copy, so "ready" is held. An event recorded on
  * another stream is not held. The record's 2 on the server's core delay the waking thread until
  * 26.85. Thread 2 asks 4 later than thread 1, so the driver, which works for one call at a time, is
@@ -476,6 +497,7 @@ static const struct test tests[] = {
 	TEST(empty_copies_take_the_time_of_a_call),
 	TEST(other_calls_are_sent_between_chunks),
 	TEST(chunks_need_credits),
+	TEST(asynchronous_downloads_do_not_wait_for_acknowledgements),
 	TEST(answers_are_held_until_fetched_bytes_arrive),
 	TEST(ready_events_are_held_until_fetched_bytes_arrive),
 	TEST(copy_in_progress_does_not_time_out),
