@@ -150,8 +150,12 @@ static void copies_of_fused_gradients_add_memory_traffic(void)
 	release(&b);
 	setup(&b, "per_tensor");
 	b.exchange.fusion_copy_ratio = 2;
+	b.traced = true;
 	run(&b);
 	check_step(&b, 1, 28.5);
+	const struct trace *trace = engine_trace(b.engine);
+	for (size_t i = 0; i < trace_span_count(trace); i++)
+		CHECK(strcmp(trace_span_at(trace, i)->name, "fusion buffer") != 0);
 	release(&b);
 }
 
