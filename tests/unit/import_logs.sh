@@ -17,8 +17,8 @@ grep -q '"all_gather"' "$scratch.out" || complain 'the log is not that of an all
 sed -E 's/ +float +sum +0 /  float 0 /' "$samples/superbench-nccl_reduce.log" >broadcast
 expect 0 '64 used' import log broadcast
 grep -q '"broadcast"' "$scratch.out" || complain 'the log is not that of a broadcast'
-# The largest bandwidths have the most digits. In falling order, the last ones are 0.11 and 0.20 GB/s,
-# whose ratio is none of 8 ranks.
+# The largest bandwidths have the most digits. In falling order, the last ones are 0.11 and 0.20 GB/s.
+# No collective of 8 ranks has their ratio.
 { sed '/(us)/q' "$samples/superbench-nccl_allreduce.log"; sed '1,/(us)/d' "$samples/superbench-nccl_allreduce.log" | sort -rn; } >falling
 expect 0 '64 used' import log falling
 grep -q '"all_reduce"' "$scratch.out" || complain 'the log is not that of an all-reduce'

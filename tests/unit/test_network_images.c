@@ -87,9 +87,9 @@ static void groups_divide_weights_and_products(void)
 }
 
 /* A product in 16 bits of fp32 weights reads each of 8 x 4 x 9 weights in 4 B and writes it in 2 B.
- * Its gradient goes back the same way. Images of 4 x 64 elements and outputs of 8 x 64 elements are
- * stored as NCHW, so one kernel before a convolution and one behind it read and write 768 elements
- * of 2 images together, forward and for the gradient of the weights. */
+ * Its gradient goes back the same way. Images have 4 x 64 elements, and outputs 8 x 64. They are
+ * stored as NCHW, so one kernel before a convolution and one behind it read and write them for both
+ * images. This happens forward and for the gradient of the weights. */
 static void autocast_and_tensor_cores_move_weights_and_images(void)
 {
 	const struct network *network = small(

@@ -145,7 +145,7 @@ static void timetable_gathers_in_each_pass_and_reduces_beside_them(void)
 	CHECK_NEAR(timetable_s(params, 3, 1, &machine), 26, 1e-9);
 	CHECK_NEAR(timetable_s(params, 3, 5, &machine), 42, 1e-9);
 	CHECK_NEAR(timetable_s(params, 3, 5, &gpu), 22 + 2 * 5, 1e-9);
-	/* so many micro-batches are extended from periods of 2 */
+	/* 10,001 micro-batches are extended from periods of 2 */
 	CHECK_NEAR(timetable_s(params, 10001, 0, &machine), 10002 * 6.0, 1e-9);
 	params.sharding = SHARDING_PARAMETERS;
 	CHECK_NEAR(timetable_s(params, 3, 1, &machine), 28 + 1, 1e-9);
