@@ -153,7 +153,8 @@ static bool read_question(struct arena *arena, struct diag *diag,
 					solving->param->value));
 	if (strcmp(solving->key, "serve.rate") == 0 && scenario->service_count > 0) {
 		/* at lower rates the requests would not arrive within the time limit of a run */
-		double least = scenario->services[0].params->requests_count / (RUN_TIME_MAX_S / 10);
+		double least =
+			scenario->services[0].params->requests_count / (RUN_TIME_MAX_S / 10.0);
 		if (least < solving->range.high)
 			solving->range =
 				solve_range_between(solving->param, fmax(solving->range.low, least),

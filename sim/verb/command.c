@@ -44,7 +44,7 @@ static bool check_prices(const struct command *command)
 	struct case_request request = command_case(command, 0);
 	bool *known = ARENA_ARRAY(command->arena, request.setting_count + 1, bool);
 	scenario_note_prices(&request, NULL, known);
-	bool all = !memchr(known, false, request.setting_count);
+	bool all = !memchr(known, 0, request.setting_count);
 	for (size_t i = 0; !all && i < command_case_count(command); i++) {
 		request = command_case(command, i);
 		const struct scenario *scenario =
