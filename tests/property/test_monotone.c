@@ -7,7 +7,7 @@
  * the mean of a few random steps is not known to 0.5 %. Cases with more than EVENTS events take too
  * long and are left out.
  *
- * FARWIRE_SEEDS and FARWIRE_SEED as in tests/random_case.h; tests/long/monotone runs 300. */
+ * FARWIRE_SEEDS and FARWIRE_SEED as in tests/random_case.h; tests/long/monotone runs 500. */
 #include "tests/random_case.h"
 #include "tests/slower.h"
 
