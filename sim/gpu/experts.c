@@ -308,11 +308,9 @@ double experts_product_s(const struct experts_machine *machine, const struct ker
 			 const struct kernel_product *product, double bytes_B, bool expands)
 {
 	static const struct tile cuda = {0, 128, 128, 1};
-	double best_s = expands && product->m <= INT4_CUDA_TOKENS
-				? product_of_s(machine, kernels, product, bytes_B, &cuda, true)
-				: INFINITY;
-	if (best_s < INFINITY)
-		return best_s;
+	double best_s = INFINITY;
+	if (expands && product->m <= INT4_CUDA_TOKENS)
+		return product_of_s(machine, kernels, product, bytes_B, &cuda, true);
 	for (size_t i = 0; i < EXPERT_HEIGHTS; i++)
 		for (double width = 64; width <= (expands ? 64 : 128); width *= 2)
 			for (double step = expands ? 32 : 64; step <= (expands        ? 32

@@ -197,6 +197,44 @@ static void products_of_experts_use_the_same_law(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 1.25e-3, 1e-4);
 }
 
+static double product_of_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
+			   enum number_type type, struct kernel_product p)
+{
+	double element_B = number_type_B(type);
+	struct kernel_work work = {
+		.form = KERNEL_PRODUCT, .type = type, .grouped = true, .product = p};
+	work.bytes_B = p.count * (p.m * (p.k * element_B + p.n * 2) + p.n * p.k * element_B);
+	return kernel_duration_s(gpu, efficiency, &work);
+}
+
+/* Both products of 16 rows for each of 8 experts take as long as the fused layer without its small
+ * kernels, up to a tile, where memory limits them. */
+static void products_agree_with_fused_experts(void)
+{
+	static const enum number_type types[] = {NUMBER_BF16, NUMBER_FP8};
+	struct gpu_params gpu = {.generation = GENERATION_HOPPER,
+				 .fp32_flops = 60e12,
+				 .bf16_flops = 990e12,
+				 .fp8_flops = 1980e12,
+				 .memory_bandwidth_Bps = 1e12,
+				 .memory_efficiency_ratio = 0.9,
+				 .multiprocessors_count = 132};
+	struct kernel_params products = half;
+	products.experts_kernel_s = 0;
+	products.experts_pass_ratio = 1e9;
+	const struct efficiency_params law = {.law_ratio = 1, .kernels = &products};
+	for (size_t i = 0; i < 2; i++) {
+		struct kernel_work fused = experts_of(64, 1);
+		fused.type = types[i];
+		double fused_s = kernel_duration_s(&gpu, &law, &fused);
+		double both_s = product_of_s(&gpu, &law, types[i],
+					     (struct kernel_product){16, 4096, 1024, 8}) +
+				product_of_s(&gpu, &law, types[i],
+					     (struct kernel_product){16, 1024, 2048, 8});
+		CHECK_NEAR(both_s, fused_s, 0.05);
+	}
+}
+
 /* Up to 6 rows an expert, 8 x 4 blocks of 16 x 128 expand 64 bytes a row of k. With more rows,
  * 8 x 8 blocks of 16 x 64 expand 32 bytes at half of the rate. */
 static void products_of_experts_expand_weights_of_four_bits(void)
@@ -231,6 +269,7 @@ int main(void)
 		TEST(experts_are_two_grouped_products_and_small_kernels),
 		TEST(rows_without_an_alignment_are_loaded_one_by_one),
 		TEST(products_of_experts_use_the_same_law),
+		TEST(products_agree_with_fused_experts),
 		TEST(products_of_experts_expand_weights_of_four_bits),
 	};
 	return TEST_MAIN(tests);
