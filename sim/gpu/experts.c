@@ -308,15 +308,13 @@ double experts_product_s(const struct experts_machine *machine, const struct ker
 			 const struct kernel_product *product, double bytes_B, bool expands)
 {
 	static const struct tile cuda = {0, 128, 128, 1};
-	double best_s = INFINITY;
+	double best_s = INFINITY, widest = expands ? 64 : 128;
+	double shortest = expands ? 32 : 64, longest = expands ? 32 : machine->fp4 ? 256 : 128;
 	if (expands && product->m <= INT4_CUDA_TOKENS)
 		return product_of_s(machine, kernels, product, bytes_B, &cuda, true);
 	for (size_t i = 0; i < EXPERT_HEIGHTS; i++)
-		for (double width = 64; width <= (expands ? 64 : 128); width *= 2)
-			for (double step = expands ? 32 : 64; step <= (expands        ? 32
-								       : machine->fp4 ? 256
-										      : 128);
-			     step *= 2) {
+		for (double width = 64; width <= widest; width *= 2)
+			for (double step = shortest; step <= longest; step *= 2) {
 				struct tile tile = {i, width, step, expands ? INT4_TRITON : 1};
 				best_s = fmin(best_s, product_of_s(machine, kernels, product,
 								   bytes_B, &tile, expands));
