@@ -271,7 +271,7 @@ run: $(BUILD)/farwire
 	echo 'The report is $(BUILD)/report.html'
 
 .PHONY: test
-test: test-programs $(PROBES) $(FAKE_PROBE) mpi
+test: test-programs $(PROBES) $(FAKE_PROBE) $(FORWARD_PROBE) mpi
 	@tests/run $(BUILD)
 
 # Tests of `mpirun farwire sweep` need MPI and are skipped without it.

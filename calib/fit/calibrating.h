@@ -24,11 +24,10 @@ struct calibrating {
 	double pcie_generation_count, pcie_width_count;
 };
 
-/* Each function fits one part: GPU calls and kernels, copies, arithmetic, forwarding, hosts. */
+/* Each function fits one part: GPU calls and kernels, copies, arithmetic, hosts. */
 void calibrate_calls(struct calibrating *c);
 void calibrate_copies(struct calibrating *c);
 void calibrate_compute(struct calibrating *c);
-void calibrate_forwarding(struct calibrating *c);
 void calibrate_host(struct calibrating *c);
 
 /* Determines the GPU's name in paths and its published peak rates. */

@@ -23,7 +23,6 @@ const struct calibration *calibration_run(struct arena *arena, struct diag *diag
 		calibrate_calls(&c);
 		calibrate_copies(&c);
 		calibrate_compute(&c);
-		calibrate_forwarding(&c);
 	}
 	calibrate_host(&c);
 	struct calibration *result = c.result;
@@ -53,7 +52,6 @@ const char *calibration_unfitted(struct arena *arena, const struct calibration *
 		     {"dma.", "copies", true},
 		     {"gpu.*.memory", "GPU memory", true},
 		     {"kernels.", "matrix products", true},
-		     {"runtime.", "forwarded calls", true},
 		     {"guest.", "TCP", false},
 		     {"host.", "copies in host memory", false},
 		     {"storage.", "storage", false}};

@@ -224,9 +224,9 @@ static int open_device(struct options *options)
 	struct bench bench = {.full = options->full};
 	char why[GPU_WHY] = "";
 	struct probe_gpu *gpu = NULL;
-	/* before the device is opened, because CUDA does not survive a fork */
-	if (!options->device->forward)
-		bench.forwarder = forwarder_start(options->device, &options->gpu, why);
+	for (size_t i = 0; probes[i]; i++)
+		if (probes[i]->start)
+			probes[i]->start(options->device, &options->gpu);
 	int code = options->device->open(&options->gpu, &gpu, why);
 	if (code != GPU_OK) {
 		fprintf(stderr, "farwire-probe: %s\n", why);
@@ -239,7 +239,9 @@ static int open_device(struct options *options)
 			fprintf(stderr, "farwire-probe: %s\n", bench.why);
 		gpu->api->close(gpu);
 	}
-	forwarder_stop(bench.forwarder);
+	for (size_t i = 0; probes[i]; i++)
+		if (probes[i]->stop)
+			probes[i]->stop();
 	return code;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface between the probes and a GPU.
  *
- * A device is a table of functions. gpu_cuda.cu is the real device. A forwarded device (forward.h)
- * sends its calls to a second process. tests/fake_gpu has devices that replace a GPU in tests.
+ * A device is a table of functions. gpu_cuda.cu is the real device. tests/fake_gpu has
+ * devices that replace a GPU in tests, and tests/forwarding one that forwards its calls to a second
+ * process.
  *
  * One struct describes every CUDA call, so that all calls are timed, repeated and forwarded in the
  * same way. Streams 0 .. GPU_STREAMS-1 and the events always exist. A blocker is a kernel that
@@ -93,7 +94,6 @@ struct gpu_facts {
 };
 
 struct probe_gpu;
-struct forward_options;
 struct gpu_options {
 	int index;       /* index of the GPU */
 	size_t buffer_B; /* the largest copy; 0: the device chooses */
@@ -118,10 +118,6 @@ struct gpu_api {
 	int (*wait_mode)(struct probe_gpu *gpu, enum gpu_wait mode);
 	int (*graph_make)(struct probe_gpu *gpu, size_t nodes_count);
 	int (*work_make)(struct probe_gpu *gpu, const struct gpu_work *work);
-	/* Forwards the device within this process, without a second one; or NULL. The result codes
-	 * are those of open(). */
-	int (*forward)(struct probe_gpu *local, const struct forward_options *options,
-		       struct probe_gpu **far, char *why);
 };
 
 #define GPU_WHY 200

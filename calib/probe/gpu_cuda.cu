@@ -43,8 +43,7 @@ int cuda_check(struct cuda *cuda, cudaError_t error, const char *what)
 
 int cuda_waive(struct cuda *cuda, const char *why)
 {
-	snprintf(cuda->gpu.why, GPU_WHY, "%.190s", why);
-	return GPU_WAIVED;
+	return gpu_fail(cuda->gpu.why, GPU_WAIVED, why);
 }
 
 int cuda_stream(struct cuda *cuda, int index, cudaStream_t *stream)
@@ -137,11 +136,10 @@ static int sync_clocks(struct probe_gpu *gpu)
 		mailbox->ping = first + i;
 		do {
 			seen_s = clock_now_s();
-			if (seen_s > deadline_s) {
-				snprintf(cuda->gpu.why, GPU_WHY,
-					 "the GPU does not see changes of the host's memory");
-				return GPU_FAILED;
-			}
+			if (seen_s > deadline_s)
+				return gpu_fail(
+					cuda->gpu.why, GPU_FAILED,
+					"the GPU does not see changes of the host's memory");
 		} while (mailbox->pong != first + i);
 		/* orders the reads: pong_ns is at least as new as pong */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -266,8 +264,8 @@ static int open_buffers(struct cuda *cuda, size_t size_B)
 		cuda->there = cuda->pinned = NULL;
 		cudaGetLastError();
 	}
-	snprintf(cuda->gpu.why, GPU_WHY, "there is not enough memory for copies of 1 MiB");
-	return GPU_FAILED;
+	return gpu_fail(cuda->gpu.why, GPU_FAILED,
+			"there is not enough memory for copies of 1 MiB");
 }
 
 static int open_streams(struct cuda *cuda)
@@ -384,16 +382,13 @@ static int open_cuda(const struct gpu_options *options, struct probe_gpu **gpu, 
 		snprintf(why, GPU_WHY, "there is no GPU %d, only %d", options->index, gpus_count);
 		return GPU_WAIVED;
 	}
-	if (blocking && blocking[0] && strcmp(blocking, "0") != 0) {
-		snprintf(why, GPU_WHY,
-			 "CUDA_LAUNCH_BLOCKING is set, so launches would wait for their kernels (unset it)");
-		return GPU_FAILED;
-	}
+	if (blocking && blocking[0] && strcmp(blocking, "0") != 0)
+		return gpu_fail(
+			why, GPU_FAILED,
+			"CUDA_LAUNCH_BLOCKING is set, so launches would wait for their kernels (unset it)");
 	struct cuda *cuda = (struct cuda *)calloc(1, sizeof(*cuda));
-	if (!cuda) {
-		snprintf(why, GPU_WHY, "out of memory");
-		return GPU_FAILED;
-	}
+	if (!cuda)
+		return gpu_fail(why, GPU_FAILED, "out of memory");
 	cuda->gpu.api = &gpu_cuda;
 	cuda->index = options->index;
 	cuda->gpus_count = gpus_count;
@@ -413,5 +408,4 @@ const struct gpu_api gpu_cuda = {
 	cuda_call,       block,          release,         finish,
 	elapsed,         stamps,         sync_clocks,     wait_mode,
 	cuda_graph_make, cuda_work_make,
-	nullptr, // there is no forwarding within this process
 };

@@ -8,19 +8,15 @@
  */
 #pragma once
 
-#include "calib/probe/forward.h"
 #include "calib/probe/gpu.h"
 #include "calib/sample/record.h"
 
 struct bench {
 	struct probe_gpu *gpu;
 	struct gpu_facts facts;
-	struct forwarder *forwarder; /* may be NULL */
 	bool full;
 	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
-	/* State of the current point. */
-	struct probe_gpu *far; /* the forwarded GPU, closed after the point; NULL: none is open */
-	size_t count;          /* counter of the probe */
+	size_t count;        /* counter of the current point's probe */
 	char why[GPU_WHY];
 };
 
@@ -30,6 +26,10 @@ struct probe {
 	int (*begin)(struct bench *bench, const struct plan_point *point); /* may be NULL */
 	int (*sample)(struct bench *bench, const struct plan_point *point, double *value);
 	void (*end)(struct bench *bench); /* may be NULL; called also after begin failed */
+	/* Called before a device is opened, because CUDA does not survive a fork, and after it is
+	 * closed; may be NULL. */
+	void (*start)(const struct gpu_api *device, const struct gpu_options *options);
+	void (*stop)(void);
 };
 extern const struct probe *const probes[]; /* terminated by NULL */
 

@@ -244,9 +244,6 @@ static void end_point(void *context, const struct plan_point *point)
 	struct bench *bench = ((struct probing *)context)->bench;
 	if (probe->end)
 		probe->end(bench);
-	if (bench->far)
-		bench->far->api->close(bench->far);
-	bench->far = NULL;
 	alarm(0);
 }
 

@@ -10,10 +10,3 @@ static inline double clock_now_s(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
-
-/* Keeps the processor busy until time_s. */
-static inline void clock_spin_until(double time_s)
-{
-	while (clock_now_s() < time_s)
-		;
-}

@@ -6,7 +6,7 @@
  * recording is made from the answer of its analysis. */
 #pragma once
 
-#include "calib/fit/streams.h"
+#include "calib/fit/calibration.h"
 #include "sim/analysis/dataset.h"
 #include "sim/analysis/sweep.h"
 #include "sim/report/caption.h"
@@ -46,7 +46,7 @@ bool report_curve(struct report *report, const struct case_request *request,
 void report_dataset(struct report *report, const struct dataset_outcome *outcome,
 		    const char *subject);
 
-/* Adds a calibrated machine: parameters, fitted lines and forwarded programs. */
-struct streams report_calibration(struct report *report, const struct calibration *calibration);
+/* Adds a calibrated machine: parameters and fitted lines. */
+void report_calibration(struct report *report, const struct calibration *calibration);
 /* Sets the title, and puts a comparison first if there are several cases. */
 void report_finish(struct report *report);

@@ -138,11 +138,7 @@ static int fit(struct calibrating_machine *m, const char *path)
 	const char *unfitted = calibration_unfitted(arena, calibration);
 	if (*unfitted && !m->command->quiet)
 		printf("  nothing was fitted of: %s\n", unfitted);
-	const struct streams error = report_calibration(m->report, calibration);
-	if (error.count > 0 && !m->command->quiet)
-		printf("  forwarded programs that no fit used: median error %.1f %%, largest %.1f "
-		       "%%\n",
-		       100 * error.median_ratio, 100 * error.most_ratio);
+	report_calibration(m->report, calibration);
 	m->calibration = calibration;
 	m->gates = calibration_gates(calibration);
 	return EXIT_DONE;

@@ -62,6 +62,7 @@ struct fake {
 
 extern const struct gpu_api gpu_fake, gpu_spin;
 
+struct forward_options;
 int fake_new(bool real, struct fake **fake, char *why);
 int fake_forward_open(struct probe_gpu *local, const struct forward_options *options,
 		      struct probe_gpu **far, char *why);

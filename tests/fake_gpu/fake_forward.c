@@ -2,7 +2,7 @@
 /* The forwarded fake device: a second fake device whose clock advances with the messages that reach
  * it. There is no process and no socket; the cost of each step is planted. */
 #include "tests/fake_gpu/fake.h"
-#include "calib/probe/forward.h"
+#include "tests/forwarding/forward.h"
 
 #include <stdio.h>
 #include <stdlib.h>

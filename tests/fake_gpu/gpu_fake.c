@@ -388,7 +388,6 @@ static int spin_open(const struct gpu_options *options, struct probe_gpu **gpu, 
 
 const struct gpu_api gpu_fake = {
 	.open = fake_open,
-	.forward = fake_forward_open,
 	FAKE_FUNCTIONS,
 };
 const struct gpu_api gpu_spin = {

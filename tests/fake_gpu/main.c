@@ -10,6 +10,7 @@
 
 #include "calib/probe/probe.h"
 #include "tests/fake_gpu/fake.h"
+#include "tests/forwarding/forward.h"
 
 static const struct {
 	const char *name;
@@ -39,5 +40,6 @@ int main(int count, char **words)
 		if (!device)
 			return 2;
 	}
+	forward_within = device == &gpu_fake ? fake_forward_open : NULL;
 	return probe_command(device, kept, words);
 }

@@ -94,18 +94,6 @@ if [ -x "$probe" ]; then
 		complain "the starts are $(tr '\n' ' ' <"$scratch.starts")"
 	verdict 'calibration.finds_planted_breaks'
 
-	# Run-ahead and forwarding, with the default parameters and little noise.
-	"$probe" -q --passes 10 --only forward --only 'call.get*' -o "$scratch/preset.jsonl"
-	farwire fit "$scratch/preset.jsonl" -q -o "$scratch/preset.cfg"
-	near "$scratch/preset.cfg" runtime.unmarshal 1.6e-6 6
-	near "$scratch/preset.cfg" runtime.marshal_byte 0.08e-9 10
-	# The parts of a TCP message add up to 9 us each way.
-	awk '/path = "guest\.\*\.(send|receive|thread_wake)"/ { found = 1; next }
-		found { sub(/.*value = "/, ""); sum += $1; n++; found = 0 }
-		END { exit !(n == 3 && sum > 8.7e-6 && sum < 9.3e-6) }' "$scratch/preset.cfg" ||
-		complain "a TCP message takes: $(grep -A 1 'path = "guest' "$scratch/preset.cfg")"
-	verdict 'calibration.separates_the_costs_of_forwarding'
-
 	# A fit of an interrupted recording uses its complete lines and says so.
 	head -c 300000 "$scratch/planted.jsonl" >"$scratch/torn.jsonl"
 	farwire fit "$scratch/torn.jsonl" -o "$scratch/torn.cfg"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # farwire-probe for CUDA, which make builds without warnings if nvcc exists. It has the same
-# tests as with the fake device. Without a GPU it says so. With a GPU the test measures clocks
+# tests as with the fake device, which also has those of tests/forwarding. Without a GPU it says so. With a GPU the test measures clocks
 # and calls.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
@@ -12,7 +12,9 @@ if [ ! -x "$probe" ]; then
 	exit 77
 fi
 "$probe" --list >"$scratch.list" || complain '--list failed'
-"${FARWIRE%/*}/tests/farwire-probe-fake" --list | cmp -s - "$scratch.list" || complain 'the tests differ from those of the fake device'
+"${FARWIRE%/*}/tests/farwire-probe-fake" --list >"$scratch.all"
+grep -v '^R1 \|^V ' "$scratch.all" | cmp -s - "$scratch.list" || complain 'the tests differ from those of the fake device'
+"${FARWIRE%/*}/tests/farwire-probe-forward" --list | cmp -s - "$scratch.all" || complain 'the forwarding probes are missing'
 "$probe" --device spin >/dev/null 2>"$scratch.err" && complain 'a spinning device is accepted'
 grep -q 'not an option of this program' "$scratch.err" || complain "--device: $(cat "$scratch.err")"
 verdict 'probe_cuda.has_the_tests_of_the_fake_device'

@@ -17,6 +17,7 @@
 #include "tests/tcp_probe/team.h"
 #include "calib/sample/sampler.h"
 #include "tests/tcp_probe/rounds.h"
+#include "tests/spin.h"
 
 #define STREAMS_MOST 4
 #define GAP_COUNT    16

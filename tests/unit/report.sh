@@ -121,15 +121,10 @@ dataset = { name = "what"; title = "What if the wire were longer?"; draws = 2;
 	dimensions = ( { name = "wire"; values = ( { is = "near"; }, { is = "far"; settings = ["link.vswitch.latency=1 ms"]; } ); },
 		{ name = "batch"; setting = "case.batch"; values = ["16", "32"]; } ); };
 END
-# A probe's recording: its forwarded programs are predicted. One without such programs shows its fits.
+# A probe's recording shows its fits.
 recording() {
 	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
-		holds loopback.html 'Spinning CPU' 'For 12 programs forwarded' \
-			'which set no parameter' '<svg ' 'bytes copied per step' &&
-		# The first point of the figure, in us, is the first row of the table, in ms.
-		sed -n 's/.*launches sync, kernels of 10 us, 0 us one way: measured \([0-9.]*\), predicted \([0-9.]*\),.*/\1 \2/p' loopback.html |
-		awk 'NR == 1 { printf "%.4g ms|%.4g ms\n", $1 / 1000, $2 / 1000 }' >wanted &&
-		sed 's/<\/td>/|/g; s/<[^>]*>//g' loopback.html | grep -qF "launches|sync|10 us|0 B|0 s|no limit|$(cat wanted)|" &&
+		holds loopback.html 'Spinning CPU' '<svg ' &&
 		"$FARWIRE" report "$root/tests/recorded/calibration/fake.jsonl" -o fake.html &&
 		holds fake.html 'Parameters of the profile' 'Fitted lines and their gates' &&
 		refused 2 'cannot be read' "$FARWIRE" report none.jsonl -o bad.html
@@ -221,7 +216,7 @@ check page_of_requests_and_samples_names_no_fastest incomparable
 check page_of_a_sweep_agrees_with_sweep swept
 check page_of_a_dataset_shows_errors_and_verdicts dataset
 check page_of_a_what_if_shows_no_errors what_if
-check page_of_a_recording_predicts_its_programs recording
+check page_of_a_recording_shows_its_fits recording
 check page_of_a_model_server_says_rate_and_latency serving
 check validate_shows_rows_that_are_not_judged beside_in_json
 check saved_results_are_plotted_again draws_again

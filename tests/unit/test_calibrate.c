@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Costs that calibrations derive from a few measured times. All times are in microseconds. For
- * forwarded calls the comments use the terms of calib/fit/calibrate_forwarding.c: S is a call that
+ * forwarded calls the comments use the terms of tests/forwarding/calibrate.h: S is a call that
  * waits, n B are n calls in one message, and a further call costs (64 B - S) / 63. */
 #include "calib/fit/calibration.h"
 #include "calib/fit/recording.h"
+#include "tests/forwarding/calibrate.h"
 #include "tests/own_folder.h"
 
 struct times {
@@ -47,7 +48,7 @@ static void calibrate(const char *points)
 	diag = diag_new(arena);
 	const struct recording *recording = recording_read(arena, diag, path_of("calls.jsonl"));
 	remove(path_of("calls.jsonl"));
-	calibration = recording ? calibration_run(arena, diag, ".", recording, 1) : NULL;
+	calibration = recording ? forwarding_calibration(arena, diag, recording) : NULL;
 	diag_print(diag, stdout);
 	CHECK(calibration != NULL);
 }

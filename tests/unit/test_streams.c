@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs that the probe forwarded: which calls wait, and the order of the results. */
-#include "calib/fit/streams.h"
+#include "tests/forwarding/streams.h"
 
 #include "calib/fit/recording.h"
 #include "tests/own_folder.h"
@@ -27,7 +27,7 @@ static struct streams predict_with(struct calibration calibration, const char *p
 		return (struct streams){0};
 	}
 	calibration.recording = recording;
-	struct streams streams = streams_predict(arena, diag, &calibration, ".", 1);
+	struct streams streams = streams_predict(arena, diag, &calibration);
 	CHECK(diag_count(diag) == 0);
 	return streams;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "calib/probe/forward.h"
+#include "tests/forwarding/forward.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "calib/probe/channel.h"
+#include "tests/forwarding/channel.h"
+#include "tests/spin.h"
 
 #define CALL_MOST_B (sizeof(struct forward_call) + GPU_ARGUMENT)
 
@@ -73,11 +74,6 @@ double forward_delivery_s(double *free_s, size_t size_B, double latency_s, doubl
 
 /* ---- starting and stopping the second process ---- */
 
-static void give_why(char *why, const char *what)
-{
-	snprintf(why, GPU_WHY, "forwarding: %s: %s", what, strerror(errno));
-}
-
 /* Makes rings in memory that a fork shares. Without them the transport shm is not available. */
 static void make_rings(struct forward_server *server)
 {
@@ -114,15 +110,16 @@ static void make_connection(int ends[2])
 	close(listener);
 }
 
-struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu_options *options,
-				  char *why)
+static struct forwarder *started; /* NULL: the second process could not be started */
+forward_within_fn *forward_within;
+
+void forwarder_start(const struct gpu_api *device, const struct gpu_options *options)
 {
 	int ends[2], tcp[2] = {-1, -1};
-	struct forwarder *forwarder = calloc(1, sizeof(*forwarder));
+	struct forwarder *forwarder = forward_within ? NULL : calloc(1, sizeof(*forwarder));
 	if (!forwarder || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
-		give_why(why, "a socket");
 		free(forwarder);
-		return NULL;
+		return;
 	}
 	make_rings(&forwarder->server);
 	make_connection(tcp);
@@ -140,19 +137,18 @@ struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu
 	close(tcp[1]);
 	forwarder->server.control = ends[0];
 	forwarder->server.tcp = tcp[0];
-	if (forwarder->process < 0) {
-		give_why(why, "starting a second process");
-		forwarder_stop(forwarder);
-		return NULL;
-	}
-	return forwarder;
+	started = forwarder;
+	if (forwarder->process < 0)
+		forwarder_stop();
 }
 
-void forwarder_stop(struct forwarder *forwarder)
+void forwarder_stop(void)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
+	struct forwarder *forwarder = started;
 	if (!forwarder)
 		return;
+	started = NULL;
 	close(forwarder->server.control); /* tells the process to end */
 	close(forwarder->server.tcp);
 	if (forwarder->process > 0) {
@@ -299,11 +295,12 @@ static unsigned char *payload_of(struct forwarder *forwarder)
 	return forwarder->payload;
 }
 
-int forward_open(struct forwarder *forwarder, struct probe_gpu *local,
-		 const struct forward_options *options, struct probe_gpu **gpu, char *why)
+int forward_open(struct probe_gpu *local, const struct forward_options *options,
+		 struct probe_gpu **gpu, char *why)
 {
-	if (local && local->api->forward)
-		return local->api->forward(local, options, gpu, why);
+	struct forwarder *forwarder = started;
+	if (forward_within)
+		return forward_within(local, options, gpu, why);
 	if (!forwarder)
 		return gpu_fail(why, GPU_WAIVED, "the second process could not be started");
 	struct far *far = calloc(1, sizeof(*far));
@@ -329,4 +326,11 @@ int forward_open(struct forwarder *forwarder, struct probe_gpu *local,
 		*gpu = &far->gpu;
 	}
 	return code;
+}
+
+void forward_close(struct probe_gpu **far)
+{
+	if (*far)
+		(*far)->api->close(*far);
+	*far = NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/probe/channel.h"
+#include "tests/forwarding/channel.h"
 
 #include <errno.h>
 #include <poll.h>

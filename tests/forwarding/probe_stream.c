@@ -9,6 +9,9 @@
  *             4 bytes back, a wait
  */
 #include "calib/probe/probe.h"
+#include "tests/forwarding/forward.h"
+
+static struct probe_gpu *far; /* the forwarded GPU; NULL: none is open */
 
 #define ARGUMENT_B     128
 #define LAUNCHES_COUNT 200
@@ -92,7 +95,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 	};
 	if (plan_point_word(point, "place")[0] == 'l')
 		return bench_finish(bench);
-	return forward_open(bench->forwarder, bench->gpu, &options, &bench->far, bench->why);
+	return forward_open(bench->gpu, &options, &far, bench->why);
 }
 
 static int launch_many(struct probe_gpu *gpu, int code, size_t count, double kernel_s)
@@ -133,12 +136,17 @@ static int step(struct probe_gpu *gpu, const char *program, double kernel_s)
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	struct probe_gpu *gpu = bench->far ? bench->far : bench->gpu;
+	struct probe_gpu *gpu = far ? far : bench->gpu;
 	double start_s = gpu->api->now_s(gpu);
 	int code = step(gpu, plan_point_word(point, "program"),
 			plan_point_number(point, "kernel_s", 0));
 	*value = bench_since_s(bench, gpu, start_s);
 	return bench_code(bench, gpu, code);
+}
+
+static void end(struct bench *bench)
+{
+	forward_close(&far);
 }
 
 const struct probe probe_stream = {
@@ -148,4 +156,5 @@ const struct probe probe_stream = {
 	.add = add,
 	.begin = begin,
 	.sample = sample,
+	.end = end,
 };

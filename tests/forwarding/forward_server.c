@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The server of the forwarder: unpacks messages and makes their calls on its own device. It serves
  * only its parent process and ends with it. */
-#include "calib/probe/forward.h"
+#include "tests/forwarding/forward.h"
 
-#include "calib/probe/channel.h"
+#include "tests/forwarding/channel.h"
+#include "tests/spin.h"
 
 #define BODY_MOST_B ((FORWARD_BATCH_MOST + 1) * (sizeof(struct forward_call) + GPU_ARGUMENT))
 

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Predicts programs that the probe ran through its forwarder (the test `stream`,
- * docs/calibration.md) from the fitted parameters. No fit uses these programs, so their errors
+/* Predicts programs that were forwarded to a second process (probe_stream.c) from the fitted
+ * parameters. No fit uses these programs, so their errors
  * judge the whole calibration. The simulated system is two bare hosts and a link with the
  * latency and bandwidth that the forwarder added. */
-#include "calib/fit/streams.h"
+#pragma once
+
+#include "calib/fit/calibration.h"
+#include "sim/predict/predict.h"
+
+/* One measured point of the test, and its prediction. */
+struct stream {
+	const char *program, *mode;
+	double kernel_s, latency_s, rate_Bps, copied_B;
+	double measured_s, error_ratio;
+	struct estimate predicted;
+};
+struct streams {
+	struct stream *items;            /* by program, kernel, latency, rate and mode */
+	size_t count;                    /* 0: the recording has none */
+	double median_ratio, most_ratio; /* absolute errors */
+};
 
 enum { STEPS = 3, SETTINGS_MAX = 64 };
 
-/* ---- the programs, as docs/calibration.md has them ---- */
+/* ---- the programs, as tests/forwarding/probe_stream.c has them ---- */
 
 struct played {
 	struct arena *arena;
@@ -163,7 +179,7 @@ static void set_stream(struct predicting *p, const struct stream *stream)
 		set(p, arena_printf(arena, "link.wire.bandwidth=%.9g B/s", stream->rate_Bps));
 }
 
-static bool predict(struct predicting *p, struct stream *stream)
+static bool predict_stream(struct predicting *p, struct stream *stream)
 {
 	struct arena *arena = p->arena;
 	const char *broken;
@@ -230,9 +246,10 @@ static int by_program(const void *a, const void *b)
 	return order ? order : strcmp(x->mode, y->mode);
 }
 
-struct streams streams_predict(struct arena *arena, struct diag *diag,
-			       const struct calibration *calibration, const char *data_root,
-			       uint64_t seed)
+/* Predicts all points of the test. A program that cannot be predicted is left out, with an error
+ * in diag. */
+static struct streams streams_predict(struct arena *arena, struct diag *diag,
+				      const struct calibration *calibration)
 {
 	const struct recording_point *const *points;
 	size_t count = recording_find(calibration->recording, arena, "stream", "", &points);
@@ -241,12 +258,12 @@ struct streams streams_predict(struct arena *arena, struct diag *diag,
 	struct predicting p = {.arena = arena,
 			       .diag = diag,
 			       .calibration = calibration,
-			       .data_root = data_root,
-			       .seed = seed};
+			       .data_root = ".",
+			       .seed = 1};
 	set_all(&p);
 	for (size_t i = 0; i < count; i++) {
 		struct stream *stream = &streams.items[streams.count];
-		if (!read_stream(points[i], stream) || !predict(&p, stream))
+		if (!read_stream(points[i], stream) || !predict_stream(&p, stream))
 			continue;
 		errors[streams.count] = fabs(stream->error_ratio);
 		streams.most_ratio = fmax(streams.most_ratio, errors[streams.count++]);

@@ -43,16 +43,21 @@ int forward_mode_from(const char *word);
 /* Returns whether the call waits for an answer. (exported: for tests/fake_gpu) */
 bool forward_waits(enum forward_mode mode, const struct gpu_call *call);
 
-struct forwarder;
-/* Returns NULL, with the reason in why, if this machine does not support it. */
-struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu_options *options,
-				  char *why);
-void forwarder_stop(struct forwarder *forwarder);
+/* Start and stop the second process. It is not started if forward_within is set. */
+void forwarder_start(const struct gpu_api *device, const struct gpu_options *options);
+void forwarder_stop(void);
+
+/* Forwards a device within this process, without a second one; NULL: there is no such device. */
+typedef int forward_within_fn(struct probe_gpu *local, const struct forward_options *options,
+			      struct probe_gpu **far, char *why);
+extern forward_within_fn *forward_within;
 
 /* Opens a forwarded device, with the result codes of gpu_api.open. `local` is this process's
  * device. */
-int forward_open(struct forwarder *forwarder, struct probe_gpu *local,
-		 const struct forward_options *options, struct probe_gpu **far, char *why);
+int forward_open(struct probe_gpu *local, const struct forward_options *options,
+		 struct probe_gpu **far, char *why);
+/* Closes *far, which may be NULL, and sets it to NULL. */
+void forward_close(struct probe_gpu **far);
 
 /* ---- shared by client and server ---- */
 

@@ -4,6 +4,9 @@
  * CALLS_COUNT calls that do not wait, including a final wait. The second kind is a copy to the GPU,
  * measured until its data have arrived. */
 #include "calib/probe/probe.h"
+#include "tests/forwarding/forward.h"
+
+static struct probe_gpu *far; /* the forwarded GPU; NULL: none is open */
 
 #define CALLS_COUNT 64
 
@@ -46,12 +49,11 @@ static int begin(struct bench *bench, const struct plan_point *point)
 		.mode = (enum forward_mode)forward_mode_from(plan_point_word(point, "mode")),
 		.batch = (size_t)plan_point_number(point, "batch", 1),
 	};
-	return forward_open(bench->forwarder, bench->gpu, &options, &bench->far, bench->why);
+	return forward_open(bench->gpu, &options, &far, bench->why);
 }
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	struct probe_gpu *far = bench->far;
 	const struct gpu_call sync = {.kind = GPU_SYNC};
 	struct gpu_call call = {.kind = GPU_GET};
 	size_t payload_B = (size_t)plan_point_number(point, "payload_B", 0), count = 1;
@@ -72,6 +74,11 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	return bench_code(bench, far, code);
 }
 
+static void end(struct bench *bench)
+{
+	forward_close(&far);
+}
+
 const struct probe probe_forward = {
 	.id = "R1",
 	.test = "forward",
@@ -79,4 +86,7 @@ const struct probe probe_forward = {
 	.add = add,
 	.begin = begin,
 	.sample = sample,
+	.end = end,
+	.start = forwarder_start,
+	.stop = forwarder_stop,
 };

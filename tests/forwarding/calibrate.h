@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls forwarded to a second process: separates the costs of a remoting runtime as far as
- * possible.
+/* Calls forwarded to a second process: separates the costs of tests/forwarding/forward.c as far as
+ * possible. They are those of that forwarder, so `farwire fit` does not write them into a profile,
+ * which would give them to any remoting runtime.
  *
  * A forwarded call that waits takes, in the terms of sim/remoting,
  *
@@ -16,6 +17,8 @@
  * follows from it. Otherwise the pace is an upper bound of the client's cost. The rest of S is the
  * way of two messages. The difference of S between TCP and shared memory is the extra cost of TCP.
  */
+#pragma once
+
 #include "calib/fit/calibrating.h"
 
 static const double CALLS_LIMIT = 0.05;
@@ -194,8 +197,19 @@ static void calls(struct calibrating *c)
 	tcp(c, &f);
 }
 
-void calibrate_forwarding(struct calibrating *c)
+/* Returns what calibration_run returns, with the costs of the forwarder. */
+static const struct calibration *forwarding_calibration(struct arena *arena, struct diag *diag,
+							const struct recording *recording)
 {
-	calls(c);
-	payload(c);
+	struct calibrating c = {.arena = arena,
+				.data_root = ".",
+				.recording = recording,
+				.seed = 1,
+				.confidence = 0.9};
+	c.result = (struct calibration *)calibration_run(arena, diag, ".", recording, 1);
+	if (c.result) {
+		calls(&c);
+		payload(&c);
+	}
+	return c.result;
 }
