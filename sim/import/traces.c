@@ -143,20 +143,6 @@ const struct importer import_api_log = {
 	.steps = " (to get marks, write lines such as '0.25 step 3')",
 };
 
-static bool read_lupine(struct arena *arena, struct diag *diag, const char *const *paths,
-			size_t count, struct imported *imported)
-{
-	struct profile_counts counts = {0};
-	return finish(arena, lupine_read(arena, diag, paths, count, &counts), &counts, NULL,
-		      imported);
-}
-
-const struct importer import_lupine = {
-	.name = "lupine",
-	.help = "statistics of Lupine's calls (LUPINE_RPC_STATS), converted to a call file",
-	.files = read_lupine,
-};
-
 const struct importer import_chakra = {
 	.name = "chakra",
 	.help = "execution traces of Chakra (.et), one file a rank, converted to a call file",

@@ -47,12 +47,6 @@ trace_reader nsys_read;
 /* Reads a log of calls, one line each, with their times and bytes (api_log.c). */
 trace_reader api_log_read;
 
-/* Reads the statistics of Lupine's calls, one line for each function (lupine.c). paths are the
- * statistics, and headers with the numbers of functions, in any order. */
-const struct recorded_calls *lupine_read(struct arena *arena, struct diag *diag,
-					 const char *const *paths, size_t count,
-					 struct profile_counts *counts);
-
 /* Reads an execution trace of Chakra (the .et file of one rank) as a recorded program.
  *
  * The file is a sequence of protobuf messages, each behind its length: the metadata, then a node

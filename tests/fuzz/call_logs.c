@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Logs of calls, statistics of Lupine (first byte L) and compressed call files (first byte of gzip)
- * are refused, or give a program as in a call file. */
+/* Logs of calls and compressed call files (first byte of gzip) are refused, or give a program as in
+ * a call file. */
 #include "sim/traces/readers.h"
 #include "tests/fuzz/recorded_calls.h"
 
@@ -8,10 +8,7 @@ static const struct recorded_calls *read_any(struct arena *arena, struct diag *d
 					     const uint8_t *data, size_t size_B)
 {
 	struct profile_counts counts = {0};
-	bool lupine = size_B > 0 && data[0] == 'L';
-	const char *path = fuzz_file(arena, "calls.log", data + lupine, size_B - lupine);
-	if (lupine)
-		return lupine_read(arena, diag, &path, 1, &counts);
+	const char *path = fuzz_file(arena, "calls.log", data, size_B);
 	if (size_B > 0 && data[0] == 0x1f)
 		return call_file_read(arena, diag, path);
 	FILE *in = fuzz_open(data, size_B);

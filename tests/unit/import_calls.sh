@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Logs of calls and statistics of Lupine become call files. Stated rules give the times that they lack, and
-# other formats are refused.
+# Logs of calls become call files. Stated rules give the times that they lack, and other formats are
+# refused.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
+root=$PWD
 cd "$scratch" || exit 2
 
 # has COUNT PATTERN: that many lines of the results match the pattern
@@ -88,19 +89,14 @@ printf '0 cudaMalloc 1\n\0\n' >bad.log
 expect 2 '^bad.log:2: this is not a log of calls, because it contains a zero byte' import api-log bad.log
 verdict import_calls.other_files_and_lines_are_refused_with_their_line
 
-# Numbers are the CRC-32 of names without the highest bit: cuInit 1234315198, cuMemAlloc_v2 892243478, cuLaunchKernel
-# 732897317, cuStreamSynchronize 1581600379, cuMemcpyHtoDAsync_v2 625534283 (codegen/gen_rpc_ids.h of Lupine).
-printf '%s\t%s\t%s\n' 1581600379 2 9000000 732897317 8 0 625534283 2 0 1234315198 1 400000 >stats.tsv
-calls_are() {
-	sed -n 's/.*"call":"\([^"]*\)".*/\1/p' "$scratch.out" | uniq -c | awk '{ print $1, $2 }' >got
-	printf '%s\n' "$@" >wanted
-	cmp -s got wanted || complain "the calls are $(tr '\n' ';' <got), not $(tr '\n' ';' <wanted)"
-}
-expect 0 'the calls are a mix at equal distances, because statistics have no order, bytes and kernel times' \
-	import lupine stats.tsv
-grep -q "^Lupine's callers waited 9.4 ms in all for 3 of 13 calls$" "$scratch.err" || complain "$(cat "$scratch.err")"
-calls_are '1 cuInit' '1 cuMemcpyHtoDAsync' '4 cuLaunchKernel' '1 cuStreamSynchronize' '1 cuMemcpyHtoDAsync' \
-	'4 cuLaunchKernel' '1 cuStreamSynchronize'
+# The command of docs/import.md, on statistics of Lupine: number, calls and nanoseconds of each function.
+printf '#define RPC_%s %s\n' cuInit 1 cuMemcpyHtoDAsync_v2 2 cuLaunchKernel 3 cuStreamSynchronize 4 >gen_rpc_ids.h
+printf '%s\t%s\t%s\n' 4 2 9000000 3 8 0 2 2 0 1 1 400000 >stats.tsv
+sed -n '\%^    awk ./#define RPC_%,\%>calls.log$%s/^    //p' "$root/docs/import.md" >command
+sh ./command || complain "the command ends with $?"
+expect 0 'converted 13 calls' import api-log calls.log
+[ "$(grep -c cuLaunchKernel "$scratch.out")" = 8 ] || complain 'there are not 8 kernels'
+[ "$(sed -n 's/.*"call":"\([^"]*\)".*/\1/p' "$scratch.out" | sed -n 7p)" = cuInit ] || complain 'the one call is not in the middle'
 cp "$scratch.out" stats.jsonl
 gzip -c stats.jsonl >stats.jsonl.gz
 for file in stats.jsonl stats.jsonl.gz; do
@@ -111,25 +107,7 @@ for file in stats.jsonl stats.jsonl.gz; do
 	sed 's/stats.jsonl.gz/stats.jsonl/g' "$scratch.out" >$file.csv
 done
 cmp -s stats.jsonl.csv stats.jsonl.gz.csv || complain 'a compressed call file gives other numbers'
-verdict import_calls.statistics_of_lupine_become_a_mix_with_waits_at_equal_distances
-
-printf '7\t2\t0\n' >>stats.tsv
-expect 2 '^stats.tsv:5: the function 7 is unknown \(also name the header codegen/gen_rpc_ids.h' import lupine stats.tsv
-printf '#define RPC_cuFuncLoad 7\n' >gen_rpc_ids.h
-expect 0 'waited 9.4 ms in all for 3 of 15 calls' import lupine gen_rpc_ids.h stats.tsv
-has 2 '"call":"cuFuncLoad"'
-printf 'cuLaunchKernel\t3e9\t0\n' >many.tsv
-expect 0 'the file is one of 3000 equal parts' import lupine many.tsv
-[ "$(grep -c cuLaunchKernel "$scratch.out")" = 1000000 ] || complain 'a part of many calls has not a million'
-printf 'cuLaunchKernel 3\n' >bad.tsv
-expect 2 '^bad.tsv:1: the line is not .number calls nanoseconds.' import lupine bad.tsv
-printf 'cuLaunchKernel\t-3\t0\n' >bad.tsv
-expect 2 '^bad.tsv:1: the line is not' import lupine bad.tsv
-printf 'main\t3\t0\n' >bad.tsv
-expect 2 "^bad.tsv:1: 'main' is not a function of CUDA" import lupine bad.tsv
-expect 2 '^gen_rpc_ids.h: the statistics have no call' import lupine gen_rpc_ids.h
-expect 2 '^absent: the file cannot be read' import lupine absent
-verdict import_calls.statistics_need_names_and_three_numbers
+verdict import_calls.statistics_of_lupine_become_a_log_of_calls
 
 # A file may unpack to 1 GiB and 64 times its size. A cut or changed file is refused.
 head -c 60 stats.jsonl.gz >cut.jsonl.gz
