@@ -26,7 +26,6 @@ struct cuda {
 	cudaStream_t capture;
 	struct mailbox *mailbox, *mailbox_there; /* host address and device address */
 	unsigned generation, pings_count;
-	enum gpu_wait wait;
 	double offset_s; /* host's clock minus the GPU's timer */
 	struct stamp *stamps, *stamps_there;
 	/* ---- copies ---- */

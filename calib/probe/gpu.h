@@ -84,8 +84,6 @@ struct gpu_work {
 	bool as_graph;  /* launched as one graph */
 };
 
-enum gpu_wait { GPU_WAIT_SPIN, GPU_WAIT_YIELD, GPU_WAIT_BLOCK };
-
 struct gpu_facts {
 	char name[96], driver[32], cuda[16], compute[8], throttle[96];
 	double multiprocessors_count, memory_B, l2_B, clock_Hz;
@@ -115,7 +113,6 @@ struct gpu_api {
 	 * as of the last sync_clocks(). */
 	int (*stamps)(struct probe_gpu *gpu, int slot, double *begin_s, double *end_s);
 	int (*sync_clocks)(struct probe_gpu *gpu);
-	int (*wait_mode)(struct probe_gpu *gpu, enum gpu_wait mode);
 	int (*graph_make)(struct probe_gpu *gpu, size_t nodes_count);
 	int (*work_make)(struct probe_gpu *gpu, const struct gpu_work *work);
 };

@@ -177,21 +177,6 @@ static int stamps(struct probe_gpu *gpu, int slot, double *begin_s, double *end_
 	return code;
 }
 
-static int wait_mode(struct probe_gpu *gpu, enum gpu_wait mode)
-{
-	static const unsigned flags[] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
-					 cudaDeviceScheduleBlockingSync};
-	struct cuda *cuda = (struct cuda *)gpu;
-	if (mode == cuda->wait)
-		return GPU_OK;
-	if (cudaSetDeviceFlags(flags[mode] | cudaDeviceMapHost) == cudaSuccess) {
-		cuda->wait = mode;
-		return GPU_OK;
-	}
-	cudaGetLastError();
-	return cuda_waive(cuda, "this driver cannot change how the host waits");
-}
-
 /* ---- opening and closing ---- */
 
 static void describe(struct probe_gpu *gpu, struct gpu_facts *facts)
@@ -404,8 +389,6 @@ static int open_cuda(const struct gpu_options *options, struct probe_gpu **gpu, 
 
 /* Positional initialisers, because older C++ has no designators. */
 const struct gpu_api gpu_cuda = {
-	open_cuda,       close_cuda,     describe,        now_s,
-	cuda_call,       block,          release,         finish,
-	elapsed,         stamps,         sync_clocks,     wait_mode,
-	cuda_graph_make, cuda_work_make,
+	open_cuda, close_cuda, describe, now_s,       cuda_call,       block,         release,
+	finish,    elapsed,    stamps,   sync_clocks, cuda_graph_make, cuda_work_make,
 };

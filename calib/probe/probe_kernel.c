@@ -114,11 +114,6 @@ static int sample_concurrent(struct bench *bench, int kernels, double *value)
 	return code;
 }
 
-static int begin(struct bench *bench, const struct plan_point *point)
-{
-	return bench_code(bench, bench->gpu, bench->gpu->api->wait_mode(bench->gpu, GPU_WAIT_SPIN));
-}
-
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
 	const char *what = plan_point_word(point, "what");
@@ -134,6 +129,5 @@ const struct probe probe_kernel = {
 	.test = "kernel",
 	.help = "gap, start, end and duration of kernels, concurrency",
 	.add = add,
-	.begin = begin,
 	.sample = sample,
 };

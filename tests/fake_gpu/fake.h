@@ -36,7 +36,6 @@ struct fake {
 	double zero_s; /* origin of the real clock */
 	double clock_s;
 	size_t calls_count;
-	enum gpu_wait wait;
 	struct fake_operation *operations; /* in order of submission */
 	size_t count, room, first;
 	size_t argument_B; /* sum over operations from `first` on */

@@ -241,14 +241,11 @@ int fake_submit(struct fake *fake, struct fake_operation operation)
 /* Makes the host wait for a stream, after the cost of the call. */
 void fake_wait_stream(struct fake *fake, int index)
 {
-	const struct planted *planted = &fake->planted;
-	const double wakes_s[] = {planted->wake_spin_s, planted->wake_yield_s,
-				  planted->wake_block_s};
 	if (fake->streams[index].open_count > 0)
 		fake_give_up_block(fake);
 	double end_s = fake->streams[index].end_s;
 	if (end_s > fake_now_s(fake)) {
 		fake_advance_to(fake, end_s);
-		fake_spend(fake, wakes_s[fake->wait]);
+		fake_spend(fake, fake->planted.wake_spin_s);
 	}
 }

@@ -291,12 +291,6 @@ static int fake_sync_clocks(struct probe_gpu *gpu)
 	return GPU_OK;
 }
 
-static int fake_wait_mode(struct probe_gpu *gpu, enum gpu_wait mode)
-{
-	((struct fake *)gpu)->wait = mode;
-	return GPU_OK;
-}
-
 static int fake_graph_make(struct probe_gpu *gpu, size_t nodes_count)
 {
 	((struct fake *)gpu)->nodes_count = nodes_count;
@@ -384,7 +378,7 @@ static int spin_open(const struct gpu_options *options, struct probe_gpu **gpu, 
 	.close = fake_close, .describe = fake_describe, .now_s = fake_clock, .call = fake_call,    \
 	.block = fake_block, .release = fake_release, .finish = fake_finish,                       \
 	.elapsed = fake_elapsed, .stamps = fake_stamps, .sync_clocks = fake_sync_clocks,           \
-	.wait_mode = fake_wait_mode, .graph_make = fake_graph_make, .work_make = fake_work_make
+	.graph_make = fake_graph_make, .work_make = fake_work_make
 
 const struct gpu_api gpu_fake = {
 	.open = fake_open,

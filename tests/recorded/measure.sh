@@ -153,11 +153,11 @@ cat >"$scratch/slow" <<'END'
 #!/bin/sh
 echo "$*" >>"$STUB/said"
 case $*:$(wc -l <"$STUB/said") in
-*--continue*:[23]) exec "$SLOW_PROBE" --only call --only sync --plant "$STUB/fails" "$@" ;;
-*--continue*) exec "$SLOW_PROBE" --only call --only sync "$@" ;;
+*--continue*:[23]) exec "$SLOW_PROBE" --only call --only graph --plant "$STUB/fails" "$@" ;;
+*--continue*) exec "$SLOW_PROBE" --only call --only graph "$@" ;;
 esac
 for file; do :; done
-"$SLOW_PROBE" -q --only sync "$@"
+"$SLOW_PROBE" -q --only graph "$@"
 sed -i '$d' "$file" # its last line
 sleep 20 &
 trap 'kill $!; exit 1' TERM

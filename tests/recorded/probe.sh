@@ -38,7 +38,6 @@ cat >"$scratch.list" <<'END'
 A1  call
 A2  queue
 A3  kernel
-A4  sync
 A5  graph
 M1  copy
 M2  share
@@ -110,7 +109,6 @@ END {
 {"test":"kernel","is":{"what":"end"} 2.2e-6 0.05
 {"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":32} 1 0.2
 {"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":64} 2 0.2
-{"test":"sync","is":{"mode":"block"},"x":{"kernel_s":0.001} 23e-6 0.04
 {"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":32768} 2e-6 0.03
 {"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":65536} 8.24288e-6 0.03
 {"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":67108864} 5.3717e-3 0.03
@@ -183,9 +181,6 @@ END {
 {"test":"kernel","is":{"what":"end"} 1.4
 {"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":32} 1.0002498
 {"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":64} 2
-{"test":"sync","is":{"mode":"spin"},"x":{"kernel_s":0} 7.3
-{"test":"sync","is":{"mode":"yield"},"x":{"kernel_s":0.001} 7.7
-{"test":"sync","is":{"mode":"block"},"x":{"kernel_s":0.0001} 14.9
 {"test":"graph","is":{"what":"run"},"x":{"nodes":100} 210.4
 {"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":65536} 3.852512
 {"test":"copy","is":{"direction":"d2h","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":65536} 3.82144
@@ -213,7 +208,7 @@ verdict 'probe.values_without_noise_are_exact'
 # Quick runs have three passes, full ones ten. Sizes of copies between powers of two, except those
 # beside 64 KiB, are held out of fits. Batches of programs have 16 calls.
 for mode in quick:3 full:10; do
-	run 0 '' --${mode%:*} --only sync
+	run 0 '' --${mode%:*} --only graph
 	grep -q "\"mode\":\"${mode%:*}\",\"passes\":${mode#*:}," "$scratch.out" || complain "${mode%:*} has other passes"
 done
 awk -F'"size_B":' '/"test":"copy"/ {
@@ -274,8 +269,8 @@ run 0 'is already complete' --continue "$scratch/torn.jsonl"
 [ "$(wc -c <"$scratch/torn.jsonl")" = "$size" ] || complain 'a complete recording grew'
 verdict 'probe.continues_after_a_failure'
 
-run 1 'exists already' --only sync -o "$scratch/one.jsonl"
-run 1 'cannot be|No such file' --only sync -o "$scratch/no/such/folder.jsonl"
+run 1 'exists already' --only graph -o "$scratch/one.jsonl"
+run 1 'cannot be|No such file' --only graph -o "$scratch/no/such/folder.jsonl"
 run 2 'matches no test' --only nothing.like.that
 run 2 'not an option' --sideways 3
 run 2 'lacks its value' --seed

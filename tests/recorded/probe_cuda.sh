@@ -20,7 +20,7 @@ grep -q 'not an option of this program' "$scratch.err" || complain "--device: $(
 verdict 'probe_cuda.has_the_tests_of_the_fake_device'
 
 code=0
-timeout 50 "$probe" -q --only sync --only 'call.*' --only kernel --budget 5 --passes 1 \
+timeout 50 "$probe" -q --only graph --only 'call.*' --only kernel --budget 5 --passes 1 \
 	>"$scratch.out" 2>"$scratch.err" || code=$?
 case $code in
 0)
