@@ -167,7 +167,7 @@ static const char *recorded_words(struct arena *arena, const struct recorded_pro
 		      : "");
 	if (!(recorded_s > 0) || !is_timed(program->calls))
 		words = "the recording does not say when the GPU worked, so it has no step time";
-	if (program->calls->thread_count < 2 || program->calls->release_count > 0)
+	if (program->calls->thread_count < 2)
 		return words;
 	return arena_printf(arena,
 			    "%s; the recording has %u threads and does not state which ones wait "

@@ -24,7 +24,6 @@ struct call_reader {
 	struct names *names;
 	VEC(struct recorded_call) calls;
 	VEC(struct recorded_mark) marks;
-	VEC(struct recorded_release) releases;
 	struct recorded_calls *recorded; /* the rank that is being read */
 	struct recorded_calls *first;
 	uint64_t before; /* number of lines before the header of the rank */
@@ -36,7 +35,7 @@ struct call_reader {
 struct call_line {
 	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
-	double size_B, step, t_s, released_s, by, memory_B, dropped, lines;
+	double size_B, step, t_s, memory_B, dropped, lines;
 	double rank, world, group_first, group_count, group_stride, peer;
 	double arguments_B, compressibility;
 	int ready; /* enum recorded_ready */
@@ -107,8 +106,6 @@ static const struct line_key {
 	NUMBER("size_B", size_B, SIZE_MAX_B, -1),
 	NUMBER("step", step, NUMBER_MAX, -1),
 	NUMBER("t_s", t_s, TIME_MAX_S, -1),
-	NUMBER("released_s", released_s, TIME_MAX_S, -1),
-	NUMBER("by", by, RECORDED_THREADS_MAX - 1, -1),
 	NUMBER("lines", lines, SIZE_MAX_B, -1),
 	NUMBER("memory_B", memory_B, SIZE_MAX_B, 0),
 	NUMBER("dropped", dropped, SIZE_MAX_B, 0),
@@ -160,8 +157,6 @@ static void settle(struct call_reader *r)
 	recorded->call_count = r->calls.count;
 	recorded->marks = r->marks.items;
 	recorded->mark_count = r->marks.count;
-	recorded->releases = r->releases.items;
-	recorded->release_count = r->releases.count;
 	recorded_calls_settle(r->arena, recorded);
 }
 
@@ -172,9 +167,7 @@ static bool next_rank(struct call_reader *r)
 	settle(r);
 	r->calls.items = NULL;
 	r->marks.items = NULL;
-	r->releases.items = NULL;
 	r->calls.count = r->calls.room = r->marks.count = r->marks.room = 0;
-	r->releases.count = r->releases.room = 0;
 	struct recorded_calls *recorded = ARENA_NEW(r->arena, struct recorded_calls);
 	r->recorded->next = recorded;
 	r->recorded = recorded;
@@ -224,16 +217,6 @@ static bool take_mark(struct call_reader *r, const struct call_line *line)
 		return fail(r, "the step has no t_s (write its time in seconds)");
 	*VEC_PUSH(r->arena, &r->marks) = (struct recorded_mark){
 		line->t_s, (uint32_t)line->step, line->thread < 0 ? 0 : (uint32_t)line->thread};
-	return true;
-}
-
-static bool take_release(struct call_reader *r, const struct call_line *line)
-{
-	if (line->thread < 0 || line->by < 0)
-		return fail(r, "the release needs thread and by (write the numbers of the waiting "
-			       "and of the releasing thread)");
-	*VEC_PUSH(r->arena, &r->releases) = (struct recorded_release){
-		line->released_s, (uint32_t)line->thread, (uint32_t)line->by};
 	return true;
 }
 
@@ -318,9 +301,7 @@ static bool take_line(struct call_reader *r, const struct call_line *line)
 		return take_call(r, line);
 	if (line->step >= 0)
 		return take_mark(r, line);
-	if (line->released_s >= 0)
-		return take_release(r, line);
-	return fail(r, "the line must be a call, a step, a release or the end line (record again)");
+	return fail(r, "the line must be a call, a step or the end line (record again)");
 }
 
 static bool take_object(struct call_reader *r, const struct json *object)

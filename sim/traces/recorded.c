@@ -48,12 +48,6 @@ static int by_time(const void *a, const void *b)
 	return ORDER_THEN(x->t_s, y->t_s, ORDER(x->step, y->step));
 }
 
-static int by_release(const void *a, const void *b)
-{
-	const struct recorded_release *x = a, *y = b;
-	return ORDER_THEN(x->thread, y->thread, ORDER_THEN(x->t_s, y->t_s, ORDER(x->by, y->by)));
-}
-
 /* Gives the outer call the inner call's GPU work, and its stream and event if it has none. */
 static void adopt(struct recorded_call *outer, const struct recorded_call *inner)
 {
@@ -137,11 +131,6 @@ static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 		struct recorded_mark *mark = &recorded->marks[i];
 		mark->thread = place_of(firsts, places, count, mark->thread);
 	}
-	for (size_t i = 0; i < recorded->release_count; i++) {
-		struct recorded_release *release = &recorded->releases[i];
-		release->thread = place_of(firsts, places, count, release->thread);
-		release->by = place_of(firsts, places, count, release->by);
-	}
 	thread = 0;
 	for (size_t i = 0; i < recorded->call_count; i++) {
 		if (thread + 1 < count && calls[i].thread == firsts[thread + 1].thread)
@@ -173,6 +162,4 @@ void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded)
 	recorded_sort(recorded->calls, recorded->call_count, sizeof *recorded->calls,
 		      by_thread_and_start);
 	recorded_sort(recorded->marks, recorded->mark_count, sizeof *recorded->marks, by_time);
-	recorded_sort(recorded->releases, recorded->release_count, sizeof *recorded->releases,
-		      by_release);
 }

@@ -50,14 +50,6 @@ struct recorded_mark { /* the beginning of a step */
 	uint32_t step, thread;
 };
 
-/* One thread let another one continue: it posted a semaphore, signalled a condition, released a
- * contended mutex or ended. The waiting thread's next call comes after the last call that the
- * releasing thread ended before. */
-struct recorded_release {
-	double t_s;
-	uint32_t thread, by; /* the thread that waited, and the one that released it */
-};
-
 struct recorded_calls {
 	const char *tool, *gpu;      /* "" if unknown */
 	double memory_B;             /* maximum of the program's GPU memory; 0: unknown */
@@ -65,9 +57,6 @@ struct recorded_calls {
 	size_t call_count;
 	struct recorded_mark *marks; /* sorted by time */
 	size_t mark_count;
-	/* Sorted by thread, then by time. If there are none, waits follow from gaps. */
-	struct recorded_release *releases;
-	size_t release_count;
 	uint32_t thread_count;
 	uint32_t rank, world_count;        /* the recorded rank; ranks of its job, 0: unknown */
 	const struct recorded_calls *next; /* another recorded rank of the same job, or NULL */

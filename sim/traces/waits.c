@@ -6,8 +6,6 @@
  * - A thread with a gap between its calls waits for another thread if that thread's calls fill
  *   enough of the gap.
  *
- * If the recording states which thread released which other one, gaps are not interpreted.
- *
  * A call waits only for a call that ended before it began. So two threads never wait for each
  * other, even if calls take another time in a replay. */
 #include "sim/traces/replay_parts.h"
@@ -207,35 +205,12 @@ static struct replay_call *handed_over(struct replay *r, const struct replay_thr
 	return best;
 }
 
-/* Returns the last call that the releasing thread ended before it released `self` between from_s
- * and to_s, or NULL. The latest release counts. */
-static struct replay_call *released(struct replay *r, const struct replay_thread *self,
-				    double from_s, double to_s)
-{
-	const struct recorded_release *releases = r->recorded->releases, *latest = NULL;
-	for (size_t i = 0; i < r->recorded->release_count; i++)
-		if (releases[i].thread == self->recorded && releases[i].t_s >= from_s &&
-		    releases[i].t_s <= to_s)
-			latest = &releases[i];
-	for (size_t i = 0; latest && i < r->thread_count; i++) {
-		struct replay_thread *thread = &r->threads[i];
-		size_t end = thread->recorded == latest->by ? first_after(thread, latest->t_s) : 0;
-		while (end > 0 && thread->calls[end - 1].role == ROLE_ASKED)
-			end--;
-		if (thread != self && end > 0)
-			return &thread->calls[end - 1];
-	}
-	return NULL;
-}
-
 static void fill_gap(struct replay *r, const struct replay_thread *self, struct replay_call *next,
 		     double from_s, double to_s)
 {
 	struct replay_call *other = NULL;
 	next->think_s = fmax(0, to_s - from_s);
-	if (r->recorded->release_count > 0)
-		other = released(r, self, from_s, to_s);
-	else if (to_s - from_s >= HANDOVER_S)
+	if (to_s - from_s >= HANDOVER_S)
 		other = handed_over(r, self, from_s, to_s);
 	if (!other)
 		return;

@@ -77,7 +77,7 @@ static void invalid_call_files_are_refused_with_their_line(void)
 	refuses(HEAD CALL "{\"end\":true,\"lines\":0}\n", "some are missing");
 	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
 	refuses(HEAD "[1]\n" END, ":2: the line must be one JSON object");
-	refuses(HEAD "{}\n" END, "the line must be a call, a step, a release or the end line");
+	refuses(HEAD "{}\n" END, "the line must be a call, a step or the end line");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END,
 		"the call needs start_s and end_s");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,

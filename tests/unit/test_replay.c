@@ -215,34 +215,6 @@ static void replayed_polling_stops_when_ready(void)
 	arena_free(arena);
 }
 
-/* Thread 0 launches at 10 and at 900. Thread 1 launches at 200. A gap of 885 with one call of 5 is
- * not a wait. With a release of thread 0 by thread 1 at 210, thread 0 continues 900 - 205 = 695
- * after the end of that call. Threads are numbered by their first call. */
-static void stated_release_makes_a_thread_wait(void)
-{
-	struct recorded_release release = {210 * US, 4, 2};
-	for (int stated = 0; stated < 2; stated++) {
-		struct recorded_call calls[] = {launch_at(4, 10, 1), launch_at(2, 200, 1),
-						launch_at(4, 900, 1)};
-		struct arena *arena = arena_new();
-		struct recorded_calls recorded = {.tool = "",
-						  .gpu = "",
-						  .calls = calls,
-						  .call_count = 3,
-						  .releases = &release,
-						  .release_count = stated ? 1 : 0};
-		recorded_calls_settle(arena, &recorded);
-		const struct program *program = replayed(arena, &recorded, &as_recorded);
-		const struct item *items = program->threads[0].items;
-		CHECK(program->thread_count == 2 && program->signal_count == (stated ? 1 : 0));
-		CHECK(items[1].kind == (stated ? ITEM_AWAIT : ITEM_THINK));
-		CHECK_NEAR(items[stated ? 2 : 1].work_s, (stated ? 695 : 885) * US, 1e-9);
-		CHECK(program->threads[1].count == (stated ? 3 : 2));
-		release = (struct recorded_release){210 * US, 4, 2};
-		arena_free(arena);
-	}
-}
-
 /* Thread 0 launches until 100 and from 300 on. A call of thread 1 ends at 150 or 250. Only the
  * second one fills half of the gap, although the first one takes 150, too. */
 static void only_the_part_of_a_call_inside_of_a_gap_counts(void)
@@ -565,7 +537,6 @@ static const struct test tests[] = {
 	TEST(replayed_tensorflow_step_takes_as_long),
 	TEST(replayed_pytorch_step_takes_as_long),
 	TEST(recorded_wait_for_another_thread_is_kept),
-	TEST(stated_release_makes_a_thread_wait),
 	TEST(replayed_polling_stops_when_ready),
 	TEST(the_latest_record_of_an_event_is_awaited),
 	TEST(only_the_part_of_a_call_inside_of_a_gap_counts),
