@@ -177,20 +177,23 @@ static void fusion_buffer_waits_for_all_its_gradients(void)
 
 /* A cycle at 3.5 finds tensor 0, which was issued at 3. It is negotiated at 4.5, and the thread
  * waits for it until 14. The next cycle begins then and finds tensor 1, which was issued at 4:
- * negotiated at 15, sent from 20 to 28. Polling for computed gradients adds up to 0.1. */
+ * negotiated at 15, sent from 20 to 28. Polling each 0.1 adds one sleep. Polling each 0.7 sees
+ * tensor 0 after 14 sleeps and launches it after another one, at 15. Tensor 1 is negotiated at 16,
+ * seen after 6 sleeps and sent from 20.9. */
 static void thread_that_waits_for_a_gradient_misses_cycles(void)
 {
-	for (int late = 0; late < 2; late++) {
+	static const double lates[] = {0, 0.1, 0.7}, ends[] = {28.5, 28.6, 20.9 + 8 + 0.5};
+	for (int i = 0; i < 3; i++) {
 		struct step_profile profile;
 		struct job_world b;
 		setup_horovod(&b, &profile);
 		b.step_count = 1;
-		b.exchange.cycle_s = (late ? 3.4 : 3.5) * MS;
-		b.exchange.cycle_late_s = (late ? 0.1 : 0) * MS;
+		b.exchange.cycle_s = (3.5 - lates[i]) * MS;
+		b.exchange.cycle_late_s = lates[i] * MS;
 		b.round_trip_s = 1 * MS;
 		b.exchange.response_cache = false;
 		run(&b);
-		check_step(&b, 0, 28.5 + (late ? 0.1 : 0));
+		check_step(&b, 0, ends[i]);
 		CHECK(communicator_counters(b.comm[0])->collectives_count == 2);
 		release(&b);
 	}

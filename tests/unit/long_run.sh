@@ -55,6 +55,15 @@ million='--draws 0 --set case.job_steps=1e6 --set run.gpu_mtbf=100h --set run.sp
 holds 'failures' "$failures > 0.9 * $elapsed / 22500 && $failures < 1.1 * $elapsed / 22500"
 same 'goodput is the part of the steps' "$goodput * $elapsed" "1e6 * $step"
 same 'hours of two machines and 20 spares' "$hours" "176 * $elapsed / 3600"
+# Each failure hangs for 100 s, and its machine is repaired an hour after it failed. Then follow the launch and
+# a read, which one of 125 further failures interrupts.
+# shellcheck disable=SC2086
+failures=$(field failures --draws 0 --set case.job_steps=1e6 $no_failures --set run.gpu_mtbf=100h --set run.spare=0 \
+	--set run.hang=1 --set run.watchdog=100s --set run.repair=1h)
+lost=$(sed -n 's/.*"detection": \([^,]*\), "wait for repair": \([^,]*\), "restart": \([^}]*\)}.*/\1 \2 \3/p' "$scratch.out")
+echo "$lost $failures $(checkpoint read)" | awk '{ d = $1 / $4 / 100; w = $2 / $4 / 3500; r = $3 / $4 / (180.16 + $5)
+	exit !(d > 1 - 1e-9 && d < 1 + 1e-9 && w > 1 - 1e-9 && w < 1 + 1e-9 && r > 0.985 && r <= 1) }' ||
+	complain "detection, repair and restart of $failures failures: $lost"
 # Three machines have 30 spares, so ten times their 24 GPUs.
 farwire run --topology dgx-h100 --stack pytorch-bf16-adamw --exchange nccl-2.18 --gpus 24 --model gpt2 -q --plan tp=1,dp=24,global_batch=24 \
 	--draws 0 --set case.job_steps=1000 --set run.spare=10 --format json
@@ -133,6 +142,13 @@ holds 'all ranks write' "${together:-0} > $alone / 17 && ${together:-0} < $alone
 	slow=$(checkpoint write)
 }
 holds 'one of 16 ranks writes to a slow storage' "${slow:-0} > 14.9 && ${slow:-0} < 18"
+# Weights in bf16 have a master copy: 4 B, two states of 4 B and 2 B for each parameter. FSDP casts the fp32
+# weights when it gathers them.
+for state in none:14 parameters:12; do
+	farwire run --topology dgx-h100 --stack megatron-bf16 --exchange nccl-2.18 --gpus 2 --model gpt2 -q --draws 0 --format json \
+		--plan tp=1,dp=2,global_batch=2,sharding=${state%:*} --set case.job_steps=100 --set checkpoint_storage.bandwidth='0.01 GB/s'
+	same "state with sharding=${state%:*}" "$(checkpoint write)" "124439808 * ${state#*:} / 1e7"
+done
 verdict long_run.ranks_write_their_shards_together
 
 # Each of the two machines has eight adapters. One that fails each 1,600 h gives a failure each 100 h.
