@@ -145,21 +145,55 @@ static void front_end_that_is_too_slow_overloads_the_service(void)
 }
 
 /* Two requests of 32 + 32 tokens need 4 blocks each of 6. If all blocks are reserved, the second
- * one waits until the first one has ended, at 32 + 31 = 63 ms, and none is preempted. */
+ * one waits until the first one has ended, at 32 + 31 = 63 ms, and none is preempted. The last
+ * token is not kept, so two requests of 33 + 32 tokens fit into 8 blocks: a prompt in 33 ms, the
+ * other one and a token in 34 ms, 30 iterations of two tokens, and a token in 1 ms. */
 static void reserved_outputs_are_never_preempted(void)
 {
-	struct serve_request pair[] = {{0, 32, 32, 0, 0}, {0, 32, 32, 0, 0}};
-	struct bench b = bench_of(2);
-	b.service.requests = (struct request_list){pair, 2};
-	b.params.warmup_ratio = 0;
-	b.params.batching = BATCHING_CONTINUOUS;
-	b.params.batch_count = 8;
-	b.params.reserve_output = true;
-	b.service.generates = true;
-	struct serving_answers answers = run(&b, 1, 6, by_rows);
-	CHECK_NEAR(answers.preempted_count, 0, 0);
-	CHECK_NEAR(answers.mean_s, (0.063 + 0.126) / 2, 1e-9);
-	arena_free(b.arena);
+	static const double means_s[] = {(0.063 + 0.126) / 2, (0.127 + 0.128) / 2};
+	for (uint32_t i = 0; i < 2; i++) {
+		struct serve_request pair[] = {{0, 32 + i, 32, 0, 0}, {0, 32 + i, 32, 0, 0}};
+		struct bench b = bench_of(2);
+		b.service.requests = (struct request_list){pair, 2};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 8;
+		b.params.reserve_output = true;
+		b.service.generates = true;
+		struct serving_answers answers = run(&b, 1, i ? 8 : 6, by_rows);
+		CHECK_NEAR(answers.preempted_count, 0, 0);
+		CHECK_NEAR(answers.mean_s, means_s[i], 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* 0.6 ms of collectives, and then 0.4 ms of kernels for each token. */
+static struct iteration_time by_rows_and_collectives(void *ctx, const struct iteration *it)
+{
+	return (struct iteration_time){0.4e-3 * it->rows, 0.6e-3 * it->rows, 0};
+}
+
+/* A request generates a token each ms. The iteration from 5 ms on was planned when the one before
+ * began its collectives, at 4 ms. A prompt of 10 tokens that arrives at 4.3 ms is in the iteration
+ * behind it, which ends at 6 + 11 ms. One that arrives at 3.9 ms is in that of 5 ms. */
+static void an_overlapped_iteration_is_planned_before_the_collectives_of_the_last_one(void)
+{
+	static const double arrivals_ms[] = {3.9, 4.3}, ends_ms[] = {5 + 11, 6 + 11};
+	for (size_t i = 0; i < 2; i++) {
+		int64_t arrival_ps = ps_from_s(1e-3 * arrivals_ms[i]);
+		struct serve_request both[] = {{0, 1, 200, 0, 0}, {arrival_ps, 10, 2, 0, 0}};
+		struct bench b = bench_of(2);
+		b.service.requests = (struct request_list){both, 2};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 8;
+		b.params.overlap = true;
+		b.service.generates = true;
+		struct serving_answers answers = run(&b, 1, 1000, by_rows_and_collectives);
+		CHECK_NEAR(answers.first_mean_s, 1e-3 * (1 + ends_ms[i] - arrivals_ms[i]) / 2,
+			   1e-9);
+		arena_free(b.arena);
+	}
 }
 
 /* A request generates tokens, 1 ms each, when prompts of 60 tokens arrive: two at once, with 100
@@ -450,6 +484,7 @@ static const struct test tests[] = {
 	TEST(front_end_limits_the_throughput_of_a_closed_loop),
 	TEST(front_end_that_is_too_slow_overloads_the_service),
 	TEST(reserved_outputs_are_never_preempted),
+	TEST(an_overlapped_iteration_is_planned_before_the_collectives_of_the_last_one),
 	TEST(engines_mix_and_cut_prompts_in_their_ways),
 	TEST(drafted_tokens_are_kept_up_to_the_first_wrong_one),
 };
