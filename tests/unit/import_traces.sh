@@ -47,6 +47,10 @@ group='"Process Group Ranks":"[1, 5, 9]","Group size":3,"dtype":"Half"'
 	event kernel ncclDevKernel_AllGather 4 1 "\"correlation\":2,\"stream\":20,\"Collective name\":\"_allgather_base\",\"In msg nelems\":100,\"Out msg nelems\":300,$group"
 	event kernel ncclDevKernel_ReduceScatter 6 1 "\"correlation\":3,\"stream\":20,\"Collective name\":\"_reduce_scatter_base\",\"In msg nelems\":600,\"Out msg nelems\":200,$group"
 	event kernel gemm 8 2.5 '"correlation":4,"stream":20,"device":1'
+	event cuda_runtime cudaLaunchKernel 15 1 '"correlation":7'
+	event kernel ncclDevKernel_AllGather 16 1 "\"correlation\":7,\"stream\":20,\"Collective name\":\"_allgather_base\",\"Input Dims\":[[2, 3], [[4], [5]]],$group"
+	event cuda_runtime cudaLaunchKernel 17 1 '"correlation":8'
+	event kernel ncclDevKernel_AllReduce 18 1 "\"correlation\":8,\"stream\":20,\"Collective name\":\"allreduce\",\"Input Dims\":[[2, 3], [7]],$group"
 	event cuda_runtime cudaLaunchKernel 11 1 '"correlation":5'
 	event cuda_runtime cudaLaunchKernel 13 1 '"correlation":6'
 	event kernel last 12 0.5 '"correlation":5,"stream":1048575'
@@ -56,6 +60,9 @@ group='"Process Group Ranks":"[1, 5, 9]","Group size":3,"dtype":"Half"'
 farwire import kineto group.json
 has 1 '"ncclSend".*"stream":20,.*"size_B":200,"group_first":1,"group_size":3,"group_stride":4,"peer":9,'
 has 1 '"ncclAllGather".*"size_B":600,"group_first":1,"group_size":3,"group_stride":4'
+# Without numbers of elements, shapes of the inputs state them: 6 + 4 + 5 on each of three ranks, or 6 + 7.
+has 1 '"ncclAllGather".*"size_B":90,"group_first":1,"group_size":3,"group_stride":4'
+has 1 '"ncclAllReduce".*"size_B":26,"group_first":1,"group_size":3,"group_stride":4'
 has 1 '"ncclReduceScatter".*"size_B":1200,"group_first":1,"group_size":3,"group_stride":4'
 has 1 '"cudaLaunchKernel".*"stream":1048596,.*"kernel_s":0.000002500,.*"gemm"' # 2^20 + 20
 has 1 '"stream":1048575,.*"last"'
@@ -130,6 +137,19 @@ head -c 100 "$samples/mixed.et" >cut.et
 expect 2 'cut.et: message 3 .*ends in it' import chakra cut.et
 head -c 2 /dev/zero >zeros.et # two messages without bytes
 expect 2 'zeros.et: message 1 .*it is not a node' import chakra zeros.et
+# A kernel of 50 us has two dependents: an all-reduce of 100 B, which waits for its event on another stream, and a
+# kernel of 20 us on its own stream, which waits for nothing.
+{
+	printf '\007\012\0050.0.4'
+	printf '\011\010\001\022\001a\030\004\070\062'
+	printf '\050\010\002\022\001b\030\007\052\001\001R\015\012\011comm_typeH\000R\015\012\011comm_sizeHd'
+	printf '\014\010\003\022\001c\030\004\052\001\001\070\024'
+} >two.et
+farwire import chakra two.et
+sed -n 's/^{"thread":0,"call":"\([a-zA-Z]*\)".*"stream":\([0-9]*\).*/\1 \2/p' "$scratch.out" >got
+printf '%s\n' 'cudaLaunchKernel 4' 'cudaEventRecord 4' 'cudaStreamWaitEvent 7' 'ncclAllReduce 7' 'cudaLaunchKernel 4' >wanted
+cmp -s got wanted || complain "calls of Chakra's nodes: $(cat got)"
+has 1 '"ncclAllReduce".*"size_B":100'
 verdict import_traces.chakra_nodes_keep_their_order
 
 # Ring of 8 ranks: each sends 14 parts of 128 KiB to the next rank and waits for the one before.

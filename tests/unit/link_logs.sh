@@ -47,6 +47,23 @@ is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06' 'reverse_loss 0.0087934 0.000247 0
 says 'slow: 531 Mb/s .*assumption: a round trip of 0.1 to 1 ms'
 # 531 x 1538 / 1448 are 564.0.
 says '531 Mb/s of payload x 1538 / 1448 B = 564 Mb/s on the wire'
+# Four streams of 132.75 Mb/s reach 531 Mb/s together. Each has the goodput of the formula above at p = 0.0286986.
+# None of 336 MiB / 1448 B = 243,300 packets was lost in the other direction: 3 / 243,300 = 12.3e-6.
+four() { # MBITS-OF-A-STREAM MBITS RETRANSMISSIONS
+	printf 'Connecting to host b, port 5201\n'
+	for second in 0 1 2; do
+		for stream in 5 7 9 11; do
+			printf '[%3d]   %d.00-%d.00   sec  28 MBytes  %s Mbits/sec    0    382 KBytes\n' $stream $second $((second + 1)) "$1"
+		done
+		printf '[SUM]   %d.00-%d.00   sec  112 MBytes  %s Mbits/sec    0\n' $second $((second + 1)) "$2"
+	done
+	printf '[SUM]   0.00-3.00   sec  336 MBytes  %s Mbits/sec    %s             sender\n' "$2" "$3"
+	printf '[SUM]   0.00-3.00   sec  336 MBytes  %s Mbits/sec                  receiver\n' "$2"
+}
+four 235.25 941 0 >fast4
+four 132.75 531 NA | sed 's/ NA / /; s/^Conn/Reverse mode, remote host b is sending\nConn/' | sed '1{h;d}; 2G' >slow4
+link fast4 slow4
+is 'bandwidth 1Gbit/s' 'loss 0 0 1.23296e-05' 'reverse_loss 0.0286986 0.00389842 0.0352819'
 # Few retransmissions do not explain 531 Mb/s, but many do.
 iperf3 531 633 5 >shaped
 link shaped
@@ -113,6 +130,11 @@ done
 # The smallest round trip of the transfer, 5.972 ms, includes the queue.
 link "$samples/iperf3-100mbit.json"
 says 'the only round trip, 5972 us, is that of a transfer'
+# With several streams, the smallest round trip counts that a sender measured.
+sed 's/"streams":	\[{$/"streams": [{"sender":{"min_rtt":4000,"sender":true}}, {"sender":{"min_rtt":12,"sender":false}}, {/' \
+	"$samples/iperf3-100mbit.json" >streams.json
+link streams.json
+says 'the only round trip, 4000 us, is that of a transfer'
 # The filter drops 1 % of the packets; the goodput alone gives 2 %, with an interval down to 1 %.
 link "$samples/iperf3-loss.json"
 grep -q '^loss 0.0200[0-9]* 0.0099[0-9]* 0.028' got || complain "the loss is $(cat got)"

@@ -36,6 +36,45 @@ static void error_of_the_added_time_is_that_of_its_share(void)
 	CHECK_NEAR(square_of(MEASURE_RATIO, 0.5, 0.8), pow(0.2 * log(4), 2), 1e-12);
 }
 
+/* Compares errors with those that follow from two forwarded measurements. */
+static void check_errors(const struct model_errors *errors, const struct error_row rows[2])
+{
+	struct model_error priors[MECHANISM_COUNT], found[MECHANISM_COUNT];
+	for (size_t m = 0; m < MECHANISM_COUNT; m++)
+		priors[m] = (struct model_error){0, 3};
+	components_estimate(rows, 2, priors, found);
+	CHECK(errors->rows_count[MECHANISM_FORWARDED] == 2);
+	for (size_t m = 0; m < MECHANISM_COUNT; m++)
+		CHECK_NEAR(errors->same[m].ratio, found[m].ratio, 1e-9);
+	CHECK(found[MECHANISM_FORWARDED].ratio > 0 && found[MECHANISM_WIRE].ratio == 0);
+}
+
+/* Two stages of a fit used 0.25 and 0.2 of the information of the first measurement, and 0.3 of
+ * that of the other one. So 0.55 and 0.7 are left, and the residuals would be larger by their
+ * inverse without these rows. */
+static void check_leverages(const struct dataset *dataset, struct error_row rows[2])
+{
+	const double left[] = {0.55, 0.7};
+	double used[] = {0.25, 0.3}, more[] = {0.2};
+	const char *broken = NULL;
+	const struct dataset_row *first[] = {&dataset->rows[0], &dataset->rows[2]},
+				 *second[] = {&dataset->rows[1]};
+	struct fit_stage_result stages[] = {{.row_count = 2, .rows = first, .leverage = used},
+					    {.row_count = 1, .rows = second, .leverage = more}};
+	struct fit_result *result = ARENA_NEW(arena, struct fit_result);
+	const struct fit_result *results[] = {result};
+	for (size_t i = 0; i < 2; i++) {
+		rows[i].square /= left[i] * left[i];
+		rows[i].known_variance /= left[i] * left[i];
+		rows[i].weight = left[i];
+	}
+	result->stages = stages;
+	result->stage_count = 2;
+	const struct model_errors *errors = fit_errors(arena, diag, folder, results, 1, 1, &broken);
+	if (CHECK(errors && !broken))
+		check_errors(errors, rows);
+}
+
 /* Two rows of one measurement (equal numbers in a table) count as one. Their squared residuals are
  * averaged, and so are the shares of their mechanisms. Only forwarded rows exist, so the prior is
  * 0. */
@@ -82,14 +121,8 @@ static void rows_of_a_measurement_count_once(void)
 	}
 	diag_print(diag, stdout);
 	if (CHECK(dataset && errors && !broken)) {
-		struct model_error priors[MECHANISM_COUNT], found[MECHANISM_COUNT];
-		for (size_t m = 0; m < MECHANISM_COUNT; m++)
-			priors[m] = (struct model_error){0, 3};
-		components_estimate(rows, 2, priors, found);
-		CHECK(errors->rows_count[MECHANISM_FORWARDED] == 2);
-		for (size_t m = 0; m < MECHANISM_COUNT; m++)
-			CHECK_NEAR(errors->same[m].ratio, found[m].ratio, 1e-9);
-		CHECK(found[MECHANISM_FORWARDED].ratio > 0 && found[MECHANISM_WIRE].ratio == 0);
+		check_errors(errors, rows);
+		check_leverages(dataset, rows);
 	}
 	static const char *const made[] = {"calib/measured/own.tsv", "calib/measured/own.cfg",
 					   "calib/profiles", "models", "topologies"};
