@@ -70,6 +70,14 @@ grep -A 16 '"row": "ping"' "$scratch.out" | grep -q '"added_error": {"farwire": 
 is less 'pencil added_error formula' "$(awk 'BEGIN { print 46 / 0.1 - 1 }')"
 verdict 'pencil.formulas_have_the_numbers_derived_by_hand'
 
+# A ratio of 0.05 is a step of 20 local ones, so it adds 19. The formula's step of 51 ms is 10.2 local ones and adds 9.2.
+printf 'net\tratio\trole\nlinks\t0.05\ttest\n' >ratios.tsv
+sed 's/rows.tsv/ratios.tsv/; s/value = "ms".*native = "local"/value = "ratio"; quantity = "ratio"/; s/round_trip = "ping"; //' rows.cfg >ratios.cfg
+expect 0 '' validate ratios.cfg --draws 0 -q --format json
+is links 'pencil predicted formula' "$(awk 'BEGIN { print 5 / 51 }')"
+is links 'pencil added_error formula' "$(awk 'BEGIN { print 9.2 / 19 - 1 }')"
+verdict 'pencil.ratios_have_the_same_formulas'
+
 # The formula is 51 and 60 ms for 102 and 60 ms: the geometric mean error is the root of 2. With costs 60 and 69 ms: the
 # root of 1.7 times 1.15. The fit row's added time of 56 ms becomes 55 ms.
 expect 0 '' validate rows.cfg --draws 0 -q

@@ -87,6 +87,14 @@ verdict remedies.remedies_without_gain_are_not_named
 advice --topology l40s-8gpu --model llama3-8b --serve rate=20 |
 	grep -q 'a GPU of twice the arithmetic rate (-[0-9]* % latency)' || complain 'a full batch has no advice on its GPU'
 grep -q '^bottleneck: batch limit' "$scratch.out" || complain 'the server has another bottleneck'
+# The advice has the mean latency of a run with the change.
+cp "$scratch.out" "$scratch/advised"
+before=$(number step_s --topology l40s-8gpu --model llama3-8b --serve rate=20)
+for change in 'twice the replicas=case.copies=2' 'a GPU of twice the memory bandwidth=gpu.*.memory_bandwidth=1728 GB/s'; do
+	after=$(number step_s --topology l40s-8gpu --model llama3-8b --serve rate=20 --set "${change#*=}")
+	percent=$(awk "BEGIN { printf \"%+.0f\", 100 * ($after / $before - 1) }")
+	grep -qF "${change%%=*} ($percent % latency)" "$scratch/advised" || complain "${change%%=*} gives $percent %: $(grep 'would help' "$scratch/advised")"
+done
 verdict remedies.busy_gpus_are_named_if_remedies_of_the_bottleneck_do_not_help
 
 # shellcheck disable=SC2086

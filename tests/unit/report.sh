@@ -152,6 +152,11 @@ plots_have_data() {
 	[ ${#hash} = 8 ] && holds run.svg 'seed 1' 'profiles flexdirect-1050ti' "configuration $hash" || return 1
 	other=$("$FARWIRE" explain 'a&b.cfg' --set link.vswitch.latency='3 us' | sed -n 's/^configuration \([0-9a-f]*\) .*/\1/p')
 	[ "$hash" != "$other" ] || { echo "another latency has the same hash $hash" && return 1; }
+	for high in 4 5; do # and so has another interval of the same latency
+		printf 'parameters = ( { path = "link.vswitch.latency"; fit = { value = "3 us"; low = "2 us"; high = "%s us"; origin = "measured"; note = "a test"; }; } );\n' \
+			$high >other.cfg
+		"$FARWIRE" explain 'a&b.cfg' --profile other.cfg | sed -n 's/^configuration \([0-9a-f]*\) .*/\1/p'
+	done | sort | uniq -d | grep . && return 1
 	for verb in 'compare a&b.cfg' 'sweep --vary case.batch=8,16' 'solve --target ratio>=0.5 --for case.batch --between 8:16'; do
 		rm -f run.csv
 		# shellcheck disable=SC2086 # words of a command

@@ -43,6 +43,12 @@ row 'GPU utilisation' gpu_utilization
 report --topology gpu-pool --stack tf-1.12 --exchange ddp --gpus 4 --set exchange.noise=0 --set case.epochs=90
 row 'training time' training
 grep -qF ", the training time is $(sed -n 's/^training time|\([^|]*\)|.*/\1/p' page)." page || complain "the answer: $(grep 'training time is' page)"
+# Two of eight GPUs exchange gradients over one of eight equal links, which is the highest utilisation of its row.
+report --topology dgx1-v100 --model alexnet --stack pytorch --gpus 2 --exchange nccl-2.18
+percent=$(sed -n 's/.*"link": "n0.nv0-1 [^"]*", "utilization": \([0-9.]*\),.*/\1/p' run.json | sort -g | awk '{ most = $1 } END { printf "%.2g", 100 * most }')
+grep -qF "n*.gpu* (v100-sxm2)|n*.gpu* (v100-sxm2)|8|nvlink|25 GB/s, 250 ns|$percent%|" page && [ "${percent:-0}" != 0 ] ||
+	complain "links of $percent %: $(grep 'nvlink' page)"
+grep -qF 'n*.nic*|fabric.leaf*|4|infiniband|100 Gbit/s, 400 ns|' page || complain "links: $(grep 'fabric' page)"
 # Backward computes again what forward computed, so HFU is larger than MFU.
 report --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8,recompute=full
 row throughput throughput
@@ -202,6 +208,40 @@ sed 's/<[^>]*>/|/g' page.html >page
 [ "$(grep -o 'One steady step of pool gpus=.' page)" = 'One steady step of pool gpus=2' ] || complain "timeline: $(grep -o 'One steady step of [^|]*' page)"
 grep -q 'pool gpus=2: measured 700, predicted ' page || complain "points: $(grep -o 'pool gpus=[^|]*measured[^|]*' page)"
 verdict 'report_numbers.figures_of_a_dataset_show_its_largest_and_its_first_remote_row'
+
+# Up to 48 rows have a bar of their step. If there are more, only rows with the most GPUs have one. Each label
+# is also in the table.
+{
+	printf 'name\tn\tgpus\trate\trole\n'
+	for n in $(seq 47); do printf 'pool\t%d\t1\t360\ttest\n' "$n"; done
+	printf 'pool\t48\t2\t700\ttest\n'
+} >jobs.tsv
+sed 's/"gpus"\];/"n"];/' jobs.cfg >many.cfg
+farwire report many.cfg --draws 0 -q -o page.html
+printf 'pool\t49\t1\t360\ttest\n' >>jobs.tsv
+farwire report many.cfg --draws 0 -q -o more.html
+labels() {
+	grep -o '>pool n=[0-9]*<' "$1" | sort | uniq -c | awk '{ sum[$1]++ } END { print sum[1] + 0, sum[2] + 0 }'
+}
+[ "$(labels page.html), $(labels more.html)" = '0 48, 48 1' ] || complain "bars of steps: $(labels page.html), $(labels more.html)"
+verdict 'report_numbers.many_rows_have_steps_of_the_largest_jobs'
+
+# The answer on combinations has the smallest and the largest prediction, without their intervals.
+cat >grid.cfg <<'END'
+dataset = { name = "grid"; title = "Grid"; settings = ["case.stack=tf-1.12", "case.runtime=flexdirect-1.11", "case.profile=flexdirect-1050ti",
+		"case.server=server", "case.program=client", "case.topology=t320-same-esxi"];
+	dimensions = ( { name = "wire"; values = ( { is = "near"; }, { is = "far"; settings = ["link.vswitch.latency=1 ms"]; },
+		{ is = "cut"; settings = ["case.topology=t320-different-lan"]; } ); },
+		{ name = "batch"; setting = "case.batch"; values = ["32", "16", "8"]; } ); };
+END
+farwire report grid.cfg --draws 2 -q -o page.html
+sed 's/<\/td>/|/g; s/<[^>]*>//g' page.html >page
+numbers() { # WIRE: the smallest and the largest throughput of its rows
+	sed -n "s/^$1|[0-9]*|[^|]*|[^|]*|\([0-9.]*\) (.*/\1/p" page | sort -g | sed -n '1h; 3{H;g;s/\n/ to /p;}'
+}
+grep -qF "Predicted images/s: near $(numbers near); far $(numbers far); cut fails. " page && [ -n "$(numbers far)" ] ||
+	complain "ranges: $(grep -o 'Predicted images/s: .*' page), not $(numbers near), $(numbers far)"
+verdict 'report_numbers.answer_on_combinations_has_the_range_of_predictions'
 
 # Charts over the number of GPUs show measured speed-ups, efficiencies and times (of 32 images per GPU) as
 # throughput. A speed-up and an efficiency are those over the predicted throughput of one GPU.

@@ -120,3 +120,11 @@ expect 0 '' solve --topology hgx-h100 --model llama3-8b --stack serving --serve 
 	--for serve.rate --target 'slo_attainment>=0.99' -q --draws 0
 shows ' everywhere from 0.01 to 1000 '
 verdict 'solve.rates_of_requests_are_high_enough_for_a_run'
+
+# The first point takes 1.5 s and the last one 86 ms. The largest of them sets the unit of the axis.
+expect 0 '' solve --topology lan-pair --program client --server server --model resnet50 \
+	--stack pytorch --batch 8 --runtime lupine -q --draws 0 --target 'step<=90 ms' --for link.wire.bandwidth \
+	--between '1 Mbit/s:10 Gbit/s' --plot unit.svg
+shows 'with the bandwidth of wire from 2\.09. MB/s on'
+grep -q '>step time (s)<' unit.svg || complain "the axis is $(grep -o '>step time[^<]*' unit.svg)"
+verdict 'solve.largest_answer_sets_the_unit_of_the_chart'

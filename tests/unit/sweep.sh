@@ -180,3 +180,21 @@ few --format csv --draws 0
 column samples_per_s | cmp -s - value.txt || complain 'draws change a value'
 ! head -n 1 "$scratch.out" | grep -q faster || complain '--draws 0 has chances'
 verdict 'sweep.first_and_fastest_points_have_draws_by_default'
+
+# A map has a side for each of two axes of numbers, in rising order, and curves have the first axis of numbers
+# along x. The other axis, of words, gives the maps or curves. The hint of each place has the point's own number.
+values() { # FORMAT: runtime (0 or 1), batch, latency in us and ratio of each point
+	tr -d '\r' <"$scratch.out" | awk -F, -v format="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ printf "%d %g %g " format "\n", $at["case.runtime"] == "synchronous", $at["case.batch"], 1e6 * $at["link.wire.latency"], $at["ratio"] }'
+}
+remote='--topology lan-pair --program client --server server --model alexnet --stack pytorch -q --draws 0 --format csv'
+# shellcheck disable=SC2086 # a list of words
+expect 0 '' sweep $remote --vary link.wire.latency='5 us,500 us,50 us,100 us' --vary case.runtime=lupine,synchronous \
+	--vary case.batch=8,4,2,1 --plot map.svg
+values %.4g | sort -k 1,1g -k 2,2g -k 3,3g | awk '{ print $3 ", " $2 ": " $4 }' >wanted
+grep -o '<title>[^<]*' map.svg | sed 's/<title>//' | cmp -s - wanted || complain "map: $(grep -o '<title>[^<]*' map.svg), not $(cat wanted)"
+# shellcheck disable=SC2086
+expect 0 '' sweep $remote --vary case.runtime=lupine,synchronous --vary case.batch=1,2,4 --vary link.wire.latency='5 us,50 us' --plot curves.svg
+values %.6g | sort -k 1,1g -k 3,3g -k 2,2g | awk '{ print $2 ": " $4 }' >wanted
+grep -o '<title>[^<]*' curves.svg | sed 's/<title>//' | cmp -s - wanted || complain "curves: $(grep -o '<title>[^<]*' curves.svg), not $(cat wanted)"
+verdict 'sweep.charts_have_each_point_at_its_place'

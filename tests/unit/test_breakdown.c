@@ -88,6 +88,37 @@ static void causes_of_idle_gpus_follow_from_what_the_thread_does(void)
 	}
 }
 
+/* The program runs ahead of its GPU: in the window it makes 30 calls, but the two steps that end in
+ * it have 10 each. So it issues three steps, and each has a third of what its calls waited. */
+static void calls_of_a_step_are_a_part_of_all_calls_in_the_window(void)
+{
+	struct world w = {.entry.runtime = &forwarded};
+	struct kind_counters *kinds = w.run.window_kinds;
+	kinds[CALL_CREATE_CONTEXT] =
+		(struct kind_counters){.calls_count = 3, .waited_s = 0.6, .served_s = 0.3};
+	kinds[CALL_LAUNCH] = (struct kind_counters){.calls_count = 24, .waited_s = 0.12};
+	kinds[CALL_STREAM_SYNCHRONIZE] = (struct kind_counters){.calls_count = 3, .waited_s = 0.9};
+	finish(&w, JOBS_PROGRAMS,
+	       (struct step_record){.gpu_busy_s = 0.4,
+				    .gpu_idle_s = {[TIME_CALL] = 0.35, [TIME_WAIT] = 0.25},
+				    .calls_count = 9,
+				    .polls_count = 1});
+	check_near(&w, PART_SESSION, 0.2);
+	check_near(&w, PART_NETWORK, 0.35 + 0.25 - 0.2);
+	CHECK(w.prediction.waiting_call_count == 3);
+	static const double rows[][5] = {/* calls, waits, mean, share and served time of a step */
+					 {1, 0.3, 0.3, 0.3, 0},
+					 {1, 0.2, 0.2, 0.2, 0.1},
+					 {8, 0.04, 0.005, 0.04, 0}};
+	for (size_t i = 0; i < w.prediction.waiting_call_count; i++) {
+		const struct call_prediction *call = &w.prediction.waiting_calls[i];
+		const double found[] = {call->per_step_count, call->waited_s, call->mean_s,
+					call->share_ratio, call->served_s};
+		for (size_t k = 0; k < 5; k++)
+			CHECK_NEAR(found[k], rows[i][k], 1e-12);
+	}
+}
+
 static void programs_on_several_gpus_have_exposed_communication(void)
 {
 	struct world w = {.entry = {.rank_count = 2}};
@@ -230,6 +261,7 @@ static void a_busy_front_end_is_the_bottleneck_of_a_model_server(void)
 
 static const struct test tests[] = {
 	TEST(causes_of_idle_gpus_follow_from_what_the_thread_does),
+	TEST(calls_of_a_step_are_a_part_of_all_calls_in_the_window),
 	TEST(programs_on_several_gpus_have_exposed_communication),
 	TEST(a_single_rank_with_collectives_has_exposed_communication),
 	TEST(parts_of_several_jobs_are_their_mean),

@@ -7,6 +7,7 @@
 #include "plots/style.h"
 #include "sim/base/arena.h"
 #include "sim/engine/trace.h"
+#include "sim/report/answers.h"
 #include "tests/drawing_print.h"
 #include "tests/test.h"
 
@@ -67,6 +68,29 @@ static void few_marks_are_named_in_the_legend(void)
 	arena_free(arena);
 }
 
+/* A load is behind another one only if that has more tokens/s of a user and of a GPU. */
+static void loads_of_a_server_are_filled_unless_another_one_has_more_of_both(void)
+{
+	struct arena *arena = arena_new();
+	const struct serve_mark marks[] = {{10, 100, true, "a"},
+					   {20, 50, true, "b"},
+					   {5, 40, true, "c"},
+					   {10, 90, false, "d"},
+					   {15, 60, true, "e"}};
+	struct serve_layout layout = {.prediction = NULL};
+	const struct serve_search search = {
+		.layouts = &layout, .layout_count = 1, .marks = marks, .mark_count = 5};
+	char *list = list_of(serve_search_chart(arena, about, &search));
+	double at[4];
+	CHECK(find(list, "marker ", "#d55e00 diamond", 4, at) &&
+	      !find(list, "marker ", "#d55e00 diamond", 5, at));
+	CHECK(find(list, "marker ", "#0072b2 circle", 1, at) &&
+	      !find(list, "marker ", "#0072b2 circle", 2, at));
+	CHECK_NEAR(at[0], place(list, 0, "2", "10", 5), 1e-3);
+	free(list);
+	arena_free(arena);
+}
+
 static void plans_are_at_their_memory_and_throughput(void)
 {
 	struct arena *arena = arena_new();
@@ -94,6 +118,25 @@ static void plans_are_at_their_memory_and_throughput(void)
 	CHECK_NEAR(at[0], place(list, 0, "40", "80", 80), 1e-3);
 	CHECK_PART(list, "memory of a GPU");
 	CHECK_PART(list, "30 GB: 900 (800 to 1000) sequences/s");
+	free(list);
+	arena_free(arena);
+}
+
+/* Both groups share the axis of errors, which covers the interval of the first group up to 80 %. */
+static void errors_of_two_groups_are_on_one_axis(void)
+{
+	struct arena *arena = arena_new();
+	const struct parity_point far = {"far", 2000, {3000, 3000, 3600}, true},
+				  near = {"near", 8000, {7600, 7600, 7600}, false};
+	const struct parity_group groups[] = {{"A", &far, 1}, {"B", &near, 1}};
+	char *list = list_of(chart_parity_groups(arena, about, "us", groups, 2));
+	double at[4];
+	/* the marks behind those of the key and of the other panel */
+	CHECK(find(list, "marker ", "7.00 #0072b2 circle", 2, at));
+	CHECK_NEAR(at[1], place(list, 1, "40", "80", 50), 1e-3);
+	CHECK(find(list, "marker ", "7.00 #d55e00 square", 2, at));
+	CHECK_NEAR(at[1], place(list, 1, "40", "80", -5), 1e-3);
+	CHECK_PART(list, "near: measured 8000, predicted 7600, error -5.0 %");
 	free(list);
 	arena_free(arena);
 }
@@ -372,7 +415,9 @@ static const struct test tests[] = {
 	TEST(pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time),
 	TEST(timeline_covers_as_much_of_a_track_as_spans_take_of_the_time),
 	TEST(few_marks_are_named_in_the_legend),
+	TEST(loads_of_a_server_are_filled_unless_another_one_has_more_of_both),
 	TEST(plans_are_at_their_memory_and_throughput),
+	TEST(errors_of_two_groups_are_on_one_axis),
 	TEST(scaling_has_linear_axes_up_to_16_gpus),
 	TEST(ratio_bars_include_the_baseline_and_the_largest_end),
 	TEST(axis_starts_at_zero_or_below_the_lowest_value),

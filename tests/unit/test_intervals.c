@@ -3,6 +3,8 @@
 #include "sim/predict/draws.h"
 #include "tests/case_points.h"
 
+#define AT(field) offsetof(struct job_point, field)
+
 enum { DRAWS = 100, SETTINGS_MAX = 512 };
 
 struct request {
@@ -92,47 +94,50 @@ static void model_error_is_added_around_each_draw(void)
 					 {.all = {.throughput = 2, .ratio = 1}},
 					 {.all = {.throughput = NAN, .ratio = NAN}}};
 	struct draws draws = {.count = 1, .answers = answers, .error = {0.01, 3}};
-	struct estimate e =
-		draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
+	struct estimate e = draws_interval(arena, &draws, 1, -1, AT(throughput));
 	CHECK_NEAR(e.low, exp(-0.02353), 2e-5);
 	CHECK_NEAR(e.high, exp(0.02353), 2e-5);
 	draws.count = 2;
-	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
+	e = draws_interval(arena, &draws, 1, -1, AT(throughput));
 	CHECK_NEAR(e.low, exp(-0.01638), 2e-5);
 	CHECK_NEAR(e.high, 2 * exp(0.01638), 4e-5);
 	draws.count = 3;
-	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
+	e = draws_interval(arena, &draws, 1, -1, AT(throughput));
 	CHECK(e.low == 0);
 	draws.count = 2;
-	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, ratio));
+	e = draws_interval(arena, &draws, 1, -1, AT(ratio));
 	CHECK(e.low == 1 && e.high == 1); /* ratios have an error of their own, here 0 */
 	arena_free(arena);
 }
 
-/* One of two draws failed. Its rates count as 0, but it has no times. */
+/* One of two draws failed. Its rates count as 0, but it has no times, costs and powers. */
 static void a_failed_draw_has_no_rate_and_no_time(void)
 {
-	static const struct {
-		size_t offset;
-		double low;
-	} rows[] = {{offsetof(struct job_point, throughput), 0},
-		    {offsetof(struct job_point, ratio), 0},
-		    {offsetof(struct job_point, gpu_utilization), 0},
-		    {offsetof(struct job_point, serving.tokens_per_s), 0},
-		    {offsetof(struct job_point, serving.attainment_ratio), 0},
-		    {offsetof(struct job_point, step_s), 1},
-		    {offsetof(struct job_point, elapsed_s), 1},
-		    {offsetof(struct job_point, serving.latency_s[3]), 1},
-		    {offsetof(struct job_point, serving.first_s[0]), 1},
-		    {offsetof(struct job_point, serving.between_s[1]), 1}};
+	enum { RATES = 5 };
+	static const size_t offsets[] = {AT(throughput),
+					 AT(ratio),
+					 AT(gpu_utilization),
+					 AT(serving.tokens_per_s),
+					 AT(serving.attainment_ratio),
+					 AT(step_s),
+					 AT(elapsed_s),
+					 AT(serving.latency_s[3]),
+					 AT(serving.first_s[0]),
+					 AT(serving.between_s[1]),
+					 AT(energy_J),
+					 AT(sample_cost),
+					 AT(run_cost),
+					 AT(run_J),
+					 AT(power_W),
+					 AT(hour_cost)};
 	struct arena *arena = arena_new();
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
 		struct draw_answers answers[2] = {{.all = job_point_failed(NULL)},
 						  {.all = job_point_failed(NULL)}};
-		*(double *)(void *)((char *)&answers[1].all + rows[i].offset) = 1;
+		*(double *)(void *)((char *)&answers[1].all + offsets[i]) = 1;
 		const struct draws draws = {.count = 2, .answers = answers};
-		struct estimate e = draws_interval(arena, &draws, 1, -1, rows[i].offset);
-		if (!CHECK(e.low == rows[i].low && e.value == 1 && e.high == 1))
+		struct estimate e = draws_interval(arena, &draws, 1, -1, offsets[i]);
+		if (!CHECK(e.low == (i < RATES ? 0 : 1) && e.value == 1 && e.high == 1))
 			printf("  row %zu\n", i);
 	}
 	arena_free(arena);
@@ -172,24 +177,28 @@ static void error_of_forwarding_scales_the_added_time(void)
 	struct draw_answers answers[] = {{.all = {.throughput = 1, .step_s = 1, .ratio = 0.6}}};
 	struct draws draws = {.count = 1, .answers = answers, .added_error = {.ratio = 0.2}};
 	const double low = 0.4 * exp(-0.32897), high = 0.4 * exp(0.32897), near = 3e-3;
-	struct estimate e =
-		draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, step_s));
+	struct estimate e = draws_interval(arena, &draws, 1, -1, AT(step_s));
 	CHECK_NEAR(e.low, 0.6 + low, near);
 	CHECK_NEAR(e.high, 0.6 + high, near);
-	e = draws_interval(arena, &draws, 0.6, -1, offsetof(struct job_point, ratio));
+	/* Energy and cost of a sample grow with its time; power and the cost of an hour do not. */
+	answers[0].all.energy_J = answers[0].all.sample_cost = answers[0].all.power_W = 1;
+	CHECK_NEAR(draws_interval(arena, &draws, 1, -1, AT(energy_J)).high, 0.6 + high, near);
+	CHECK_NEAR(draws_interval(arena, &draws, 1, -1, AT(sample_cost)).low, 0.6 + low, near);
+	CHECK(draws_interval(arena, &draws, 1, -1, AT(power_W)).high == 1);
+	e = draws_interval(arena, &draws, 0.6, -1, AT(ratio));
 	CHECK_NEAR(e.low, 0.6 / (0.6 + high), near);
 	CHECK_NEAR(e.high, 0.6 / (0.6 + low), near);
 	answers[0].all.ratio = 1.1;
-	e = draws_interval(arena, &draws, 1.1, -1, offsetof(struct job_point, ratio));
+	e = draws_interval(arena, &draws, 1.1, -1, AT(ratio));
 	CHECK_NEAR(e.low, 1 + 0.1 * exp(-0.32897), near);
 	CHECK_NEAR(e.high, 1 + 0.1 * exp(0.32897), near);
 	/* With an error of 0.1 of the local part and hardly any added time, only that remains. */
 	answers[0].all.ratio = 1 - 1e-6;
 	draws.error.ratio = 0.1;
-	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
+	e = draws_interval(arena, &draws, 1, -1, AT(throughput));
 	CHECK_NEAR(e.low, exp(-0.16449), near);
 	CHECK_NEAR(e.high, exp(0.16449), near);
-	e = draws_interval(arena, &draws, 1 - 1e-6, -1, offsetof(struct job_point, ratio));
+	e = draws_interval(arena, &draws, 1 - 1e-6, -1, AT(ratio));
 	CHECK(e.low > 1 - 1e-5 && e.high < 1);
 	arena_free(arena);
 }
@@ -221,8 +230,7 @@ static void a_failed_draw_of_twenty_is_the_lower_end(void)
 		answers[i].all.throughput = 1;
 	const struct draws draws = {
 		.count = 20, .answers = answers, .error = {.ratio = 0.01, .freedom_count = 3}};
-	struct estimate e =
-		draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
+	struct estimate e = draws_interval(arena, &draws, 1, -1, AT(throughput));
 	CHECK(e.low == 0 && e.high > 1);
 	arena_free(arena);
 }
@@ -413,11 +421,10 @@ static void error_makes_no_efficiency_above_one(void)
 	struct arena *arena = arena_new();
 	struct draw_answers answers[] = {{.all = {.ratio = 0.98}}, {.all = {.ratio = 0.96}}};
 	struct draws draws = {.count = 2, .answers = answers, .ratio_error = {.ratio = 0.1}};
-	struct estimate e =
-		draws_interval(arena, &draws, 0.97, -1, offsetof(struct job_point, ratio));
+	struct estimate e = draws_interval(arena, &draws, 0.97, -1, AT(ratio));
 	CHECK(e.high == 1 && e.low < 0.85);
 	answers[1].all.ratio = 1.02;
-	e = draws_interval(arena, &draws, 0.97, -1, offsetof(struct job_point, ratio));
+	e = draws_interval(arena, &draws, 0.97, -1, AT(ratio));
 	CHECK(e.high == 1.02);
 	arena_free(arena);
 }

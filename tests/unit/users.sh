@@ -28,6 +28,12 @@ users 0 '' --users 0-7:0,8-17:3 --active '50 %' --gpus 3 --format csv
 [ "$(column wait_p95 | tail -n 1) $(column users_at_work | tail -n 1)" = '0 1.5' ] ||
 	complain "three users: $(cat "$scratch.out")"
 
+# The curve of users has one user for 8 hours and three for 10.
+users 0 '' --users 0-7:1,8-17:3 --active '50 %' --gpus 3 --plot day.svg
+sed -n 's/.*<path d="M\([^"]*\)" stroke="#0072b2" stroke-width="1.7".*/\1/p' day.svg | head -n 1 | tr L ' ' | awk '
+	{ x = ($3 - $1) / ($7 - $1); y = (222 - $2) / (222 - $8); exit !(NF == 8 && $5 == $3 && $2 == $4 && $6 == $8 && x > 0.444 && x < 0.445 && y > 0.333 && y < 0.334) }' ||
+	complain "curve of users: $(grep -o '<path[^>]*stroke-width="1.7"' day.svg)"
+
 # Two users who nearly always work share a GPU that one of them fills, so each waits for as long as
 # it works, and for the switches.
 users 0 '' --users 2 --active '99 %' --gpus 1 --format csv
@@ -48,6 +54,8 @@ users 2 'is not a number of GPUs' --users 2 --active 0.2 --gpus 0
 users 2 'cannot be split by MIG' --users 2 --active 0.2 --set 'gpu.*.sharing=mig'
 users 2 'together have 2 of its SMs' --users 2 --active 0.2 --set 'gpu.*.sharing=mig' \
 	--set 'gpu.*.profile=a100-pcie-40' --copies 2
+users 2 'together have 1 of its SMs and 1.5 of its memory' --users 2 --active 0.2 --set 'gpu.*.sharing=mig' \
+	--set 'gpu.*.profile=a100-pcie-40' --copies 2 --set case.fraction=0.5 --set case.memory_fraction=0.75
 users 2 'whole numbers up to 100000' --users 1e6 --active 0.2
 users 2 'up to 1000000' --users 2 --active 0.2 --gpus 1e30
 users 2 'cannot be split by MIG' --users 2 --active 0.2 --set 'gpu.*.sharing=mig' --set 'gpu.*.profile=l40s'

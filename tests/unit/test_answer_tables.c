@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of answers, of predictions and errors that are made up. */
+#include "sim/base/arena.h"
+#include "sim/report/answers.h"
+#include "sim/report/validation.h"
+#include "sim/result/answer.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+
+/* Returns the table as text, with one blank between its cells. */
+static const char *printed(const struct table *table)
+{
+	FILE *file = tmpfile();
+	table_print(table, file);
+	char *text = arena_alloc(arena, (size_t)ftell(file) + 1), *to = text;
+	rewind(file);
+	for (int c; (c = fgetc(file)) != EOF;)
+		if (c != ' ' || (to > text && to[-1] != ' '))
+			*to++ = (char)c;
+	*to = '\0';
+	fclose(file);
+	return text;
+}
+
+static struct error_summary geomean(double ratio, double median)
+{
+	return (struct error_summary){.count = 2, .geomean_abs = ratio, .median_abs = median};
+}
+
+/* The least error is the smallest geometric mean, also if its median is larger. A group without
+ * errors of the added time has empty cells. */
+static void the_least_error_is_that_with_the_smallest_geometric_mean(void)
+{
+	struct pencil_summary sums[] = {
+		{.group = "near",
+		 .role = ROLE_TEST,
+		 .error = {geomean(0.12, 0.3), geomean(0.2, 0.1), geomean(0.15, 0.2)}},
+		{.role = ROLE_FIT,
+		 .error = {geomean(0.4, 0.3), geomean(0.3, 0.4), geomean(0.2, 0.5)},
+		 .added = {geomean(0.01, 0), geomean(0.02, 0), geomean(0.03, 0)}}};
+	const struct dataset_outcome outcome = {.pencils = sums, .pencil_count = 2};
+	struct table *table = table_new(arena, pencil_heads, 0);
+	pencil_lines(arena, table, &outcome);
+	const char *text = printed(table);
+	CHECK_PART(text, "near test 2 12.0 % 20.0 % 15.0 % farwire\n");
+	CHECK_PART(text, "all fit 2 40.0 % 30.0 % 20.0 % with costs 1.0 % 2.0 % 3.0 %");
+}
+
+/* Rows of a dataset of several quantities, with formulas. */
+static void rows_have_their_measure_and_the_errors_of_formulas(void)
+{
+	const struct dataset dataset = {.mixed = true, .pencil.asked = true};
+	struct prediction good = {.ok = true, .bottleneck = "kernel-bound"},
+			  bad = {.reason = "no route"};
+	struct dataset_row rows[] = {
+		{.label = "a", .role = ROLE_TEST, .measure = MEASURE_TIME, .measured = 2e-3},
+		{.label = "b",
+		 .role = ROLE_FIT,
+		 .measure = MEASURE_THROUGHPUT,
+		 .failure = "FAIL:timeout"}};
+	const struct row_outcome outcomes[] = {{.row = &rows[0],
+						.prediction = &good,
+						.predicted = {2.5e-3, 2e-3, 3e-3},
+						.error = 0.25,
+						.pencil.error = {0.25, -0.5, 0.1}},
+					       {.row = &rows[1],
+						.prediction = &bad,
+						.predicted = {NAN, NAN, NAN},
+						.error = NAN,
+						.pencil.error = {NAN, NAN, NAN}}};
+	struct table *table = table_new(arena, validation_heads(arena, &dataset), 0);
+	for (size_t i = 0; i < 2; i++)
+		validation_row(arena, table, &dataset, &outcomes[i]);
+	const char *text = printed(table);
+	CHECK_PART(text, "row role quantity measured predicted 90 % interval error formula with "
+			 "costs bottleneck");
+	CHECK_PART(text,
+		   "a test time 2 ms 2.5 ms 2 ms .. 3 ms +25.0 % -50.0 % +10.0 % kernel-bound");
+	CHECK_PART(text, "b fit throughput FAIL:timeout FAIL failed: no route");
+}
+
+/* ---- ranks ---- */
+
+/* A long run is compared by the cost of all of it, and another case by that of a sample. */
+static void costs_are_divided_for_each_draw(void)
+{
+	struct breakdown_part rising[] = {{"1", 1}, {"2", 3}, {"3", 5}, {"4", 7}},
+			      two[] = {{"1", 2}, {"2", 2}, {"3", 2}, {"4", 2}};
+	struct prediction a = {.drawn_count = 4, .drawn = two, .drawn_costs = rising}, b = a;
+	b.drawn_costs = two;
+	a.cost_sample.value = b.cost_run.value = 4;
+	b.cost_sample.value = a.cost_run.value = 2;
+	struct quotient q = draws_cost_quotient(&a, &b);
+	CHECK(q.estimate.value == 0.5 && q.estimate.high == 3.5 && q.above_one == 0.75);
+	a.goodput_ratio.value = b.goodput_ratio.value = NAN;
+	CHECK(draws_cost_quotient(&a, &b).estimate.value == 2);
+}
+
+enum { ROWS = 4, DRAWS = 4 };
+struct ranked {
+	struct prediction predictions[ROWS];
+	const struct prediction *list[ROWS];
+	struct breakdown_part speeds[ROWS][DRAWS], costs[ROWS][DRAWS];
+	struct result_table *table;
+};
+
+/* Sets a row with these throughputs and costs of its draws, of which the first are the values. */
+static void row(struct ranked *r, size_t i, const char *name, const double speeds[DRAWS],
+		const double costs[DRAWS])
+{
+	struct prediction *p = &r->predictions[i];
+	*p = (struct prediction){.name = name,
+				 .ok = true,
+				 .gpu_count = 1,
+				 .throughput = {speeds[0], speeds[0] / 2, speeds[0] * 2},
+				 .cost_sample = {costs[0], costs[0], costs[0]},
+				 .currency = "USD",
+				 .drawn = r->speeds[i],
+				 .drawn_count = DRAWS,
+				 .drawn_costs = r->costs[i],
+				 .drawn_cost_count = DRAWS};
+	p->cost_run = p->goodput_ratio = ESTIMATE_NONE;
+	for (size_t k = 0; k < DRAWS; k++) {
+		r->speeds[i][k] = (struct breakdown_part){"", speeds[k]};
+		r->costs[i][k] = (struct breakdown_part){"", costs[k]};
+	}
+	r->list[i] = p;
+	result_row(r->table);
+	result_text(r->table, name);
+}
+
+static struct ranked four_rows(void)
+{
+	struct ranked r = {.table = result_table_new(arena, "rows", "Rows")};
+	result_columns(r.table, "name:text");
+	return r;
+}
+
+static const char *order_of(const struct result_table *table)
+{
+	const char *text = "";
+	for (size_t i = 0; i < table->row_count; i++)
+		text = arena_printf(arena, "%s%s ", text, table->cells[i].text);
+	return text;
+}
+
+/* Three rows meet the target. The cheapest of them is `b`, which is cheaper than `c` in three of
+ * four draws. Without a target of speed, and under a limit of the cost, the fastest row is the
+ * best. */
+static void rows_are_ranked_by_cost_under_a_limit_of_speed_and_the_other_way_round(void)
+{
+	static struct ranked r;
+	r = four_rows();
+	row(&r, 0, "a", (double[]){10, 10, 10, 10}, (double[]){9, 9, 9, 9});
+	row(&r, 1, "b", (double[]){8, 8, 8, 8}, (double[]){3, 3, 3, 3});
+	row(&r, 2, "c", (double[]){9, 7, 7, 9}, (double[]){4, 4, 4, 2});
+	row(&r, 3, "d", (double[]){5, 5, 5, 5}, (double[]){1, 1, 1, 1});
+	struct target target = {answer_at(ANSWER_THROUGHPUT), true, 8, "throughput >= 8"};
+	const struct result_table *found = ranked_table(arena, r.table, r.list, 1, &target);
+	CHECK_TEXT(order_of(found), "b c a d ");
+	CHECK_PART(found->title, "\ncheapest with throughput >= 8: b, ");
+	CHECK_PART(found->title, " (a part of its interval misses the limit)");
+	CHECK_PART(found->title, "; cheaper than c with a probability of 75 %");
+	target = (struct target){answer_at(ANSWER_COST_SAMPLE), false, 4, "cost <= 4"};
+	found = ranked_table(arena, r.table, r.list, 1, &target);
+	CHECK_TEXT(order_of(found), "c b d a ");
+	CHECK_PART(found->title,
+		   "\nfastest with cost <= 4: c; faster than b with a probability of 50 %");
+	target.value = 0.5;
+	CHECK_PART(ranked_table(arena, r.table, r.list, 1, &target)->title,
+		   "\nno row meets cost <= 4");
+}
+
+static const struct test tests[] = {
+	TEST(the_least_error_is_that_with_the_smallest_geometric_mean),
+	TEST(rows_have_their_measure_and_the_errors_of_formulas),
+	TEST(costs_are_divided_for_each_draw),
+	TEST(rows_are_ranked_by_cost_under_a_limit_of_speed_and_the_other_way_round),
+};
+
+int main(void)
+{
+	arena = arena_new();
+	int failed = TEST_MAIN(tests);
+	arena_free(arena);
+	return failed;
+}
