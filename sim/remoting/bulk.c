@@ -245,10 +245,8 @@ void data_accepted(struct remote_call *call)
 	if (params_of(call)->pipelined || !call->answered)
 		call->released_B = call->sent_B;
 	if (call->sent_B < call->call.payload_B) {
-		if (call->answered && !params_of(call)->pipelined) {
-			channel->awaits_ack = true;
-			server_read(channel);
-		}
+		if (call->answered && !params_of(call)->pipelined)
+			server_read(channel); /* the acknowledgement */
 		fetch_pump(call);
 		return;
 	}
@@ -260,7 +258,6 @@ void data_accepted(struct remote_call *call)
 
 void data_acknowledged(struct remote_call *call)
 {
-	call->channel->awaits_ack = false;
 	call->released_B = call->sent_B;
 	fetch_pump(call);
 }

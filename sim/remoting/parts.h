@@ -120,7 +120,6 @@ struct channel {
 	struct server_turn *turn;    /* of a thread that is shared; NULL: its own thread */
 	struct channel *next;        /* in the list of those that wait for the shared thread */
 	bool idle;                   /* the service thread is waiting for messages */
-	bool awaits_ack;             /* it waits for the acknowledgement of a chunk */
 	struct call_list locked_out; /* client: calls that wait for the connection (exclusive) */
 	bool locked;                 /* client: a call holds the connection (exclusive) */
 	bool ordering;               /* `executing` is waiting for another channel */

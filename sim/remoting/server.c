@@ -222,9 +222,10 @@ void server_receive(struct packet *packet)
 {
 	struct channel *channel = packet->channel;
 	QUEUE_PUSH(&channel->inbox, packet, next);
+	/* The thread reads a message while it is not idle only if it waits for the acknowledgement
+	 * of a chunk. This message came first, so the thread reads the next one. */
 	if (!channel->idle) {
-		if (channel->awaits_ack)
-			server_read(channel);
+		server_read(channel);
 		return;
 	}
 	channel->idle = false;
