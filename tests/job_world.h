@@ -81,6 +81,8 @@ struct job_world {
 	bool traced;
 	/* bytes of a batch, copied from pinned host memory at 2 GB/s; 0: no input */
 	double input_B;
+	double first_input_ratio; /* bytes of the first rank, divided by those of the others */
+	bool across_machines;     /* the job counts as one on several machines */
 	struct input_params input;
 	struct dma_params dma;
 	bool shared_wire; /* even and odd GPUs have separate switches, connected by one link */
@@ -122,6 +124,7 @@ static inline void setup(struct job_world *b, const char *policy)
 				.job_count = 1,
 				.step_count = STEPS,
 				.slowdown_ratio = 1,
+				.first_input_ratio = 1,
 				.seed = 1};
 	net_presets(b->arena, &host_table, &b->host_params);
 	net_presets(b->arena, &guest_table, &b->guest_params);
@@ -203,6 +206,7 @@ static inline void build_wires(struct job_world *b)
 
 static inline struct input *build_input(struct job_world *b, struct gpu *gpu, struct guest *guest)
 {
+	double ratio = gpu == b->gpus[0] ? b->first_input_ratio : 1;
 	const struct input_spec spec = {
 		.arena = b->arena,
 		.engine = b->engine,
@@ -214,7 +218,7 @@ static inline struct input *build_input(struct job_world *b, struct gpu *gpu, st
 		.dma = &b->dma,
 		.to_device = fabric_route(b->fabric, guest_node(guest), gpu_node(gpu), TRAFFIC_ANY),
 		.batch_count = b->profile->images_count,
-		.batch_B = b->input_B};
+		.batch_B = b->input_B * ratio};
 	return b->input_B > 0 ? input_new(&spec) : NULL;
 }
 
@@ -376,6 +380,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 				     .dma = &b->dma,
 				     .ranks = ranks,
 				     .seed = b->seed,
+				     .across_machines = b->across_machines,
 				     .step_done = step_done,
 				     .ctx = steps_of(b, index)};
 	b->job[index] = dp_new(&spec);

@@ -30,6 +30,7 @@ struct line_params {
 	size_t deaf_after_count; /* number of messages that the server receives; 0: all */
 	double fails_at_s;       /* 0: it does not fail */
 	bool no_route;
+	double accept_delay_s; /* from the end of a request on the wire until it is accepted */
 	bool polled;           /* its threads poll, so no message wakes them */
 	struct line_sent *log; /* has LINE_LOG_MAX entries */
 	size_t *log_count;
@@ -103,7 +104,9 @@ static inline void line_send(struct connection *connection, int from, const stru
 	if (params->log && *params->log_count < LINE_LOG_MAX)
 		params->log[(*params->log_count)++] =
 			(struct line_sent){now_ps, from, message->size_B, message->label};
-	engine_at(line->spec.engine, line->free_ps[from], line_accepted, sent, 0);
+	double delay_s = from == 0 ? params->accept_delay_s : 0;
+	engine_at(line->spec.engine, line->free_ps[from] + ps_from_s(delay_s), line_accepted, sent,
+		  0);
 	bool deaf = params->deaf_after_count > 0 && from == 0 &&
 		    line->connection.counters.messages_count[0] > params->deaf_after_count;
 	if (!deaf)

@@ -407,10 +407,73 @@ static void rings_leave_through_the_gpu_next_to_the_only_adapter(void)
 	}
 }
 
+/* The GPU and the adapter of machine `near` share a PCIe switch, those of the other machine only
+ * the root complex. GPUDirect reaches to a switch, so messages of both directions are staged in
+ * host memory, with an eighth of the bandwidth as above. If both machines are near (2), none is
+ * staged.
+ */
+static void gpudirect_needs_a_near_adapter_at_both_ends(void)
+{
+	for (size_t near = 0; near <= 2; near++) {
+		struct comm_world *w = comm_world_new();
+		w->transport = "rdma";
+		w->library.net_gdr_level = PATH_PXB;
+		w->library.slice_B = 1000;
+		w->host_params.dram_bandwidth_Bps = RATE_BPS / 2;
+		for (size_t m = 0; m < 2; m++) {
+			size_t host = comm_host(w);
+			const char *root = host_name(w->hosts[host]);
+			const char *plx = arena_printf(w->arena, "plx%zu", m);
+			const char *nic = arena_printf(w->arena, "nic%zu", m);
+			comm_link(w, "pcie", root, plx, 1e15, 0);
+			comm_link(w, "pcie", near == 2 || near == m ? plx : root, nic, 1e15, 0);
+			comm_link(w, "infiniband", nic, "switch", RATE_BPS, 0);
+			comm_link(w, "pcie", plx, gpu_name(w->gpus[comm_gpu(w, host)]), 1e15, 0);
+		}
+		comm_all(w, comm_make(w, "job"), ALL_REDUCE, 2 * CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR((double)w->done_ps[0], 2.0 * (near == 2 ? 1 : 8) * CHUNK_PS, 0.02);
+		arena_free(w->arena);
+	}
+}
+
+/* Two machines of three GPUs, each with an adapter next to it, whose rails no switch joins. In an
+ * all-to-all each GPU sends a chunk to each GPU of the other machine: to that at its own place by
+ * its own adapter, and to the others over NVLink and by the adapters of its neighbours. So each
+ * adapter sends and receives three chunks. */
+static void messages_take_the_rail_of_the_receivers_place(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->transport = "rdma";
+	w->library.pxn = true;
+	for (size_t m = 0; m < 2; m++) {
+		size_t host = comm_host(w);
+		for (size_t i = 0; i < 3; i++) {
+			size_t n = comm_gpu(w, host);
+			const char *gpu = gpu_name(w->gpus[n]);
+			const char *plx = arena_printf(w->arena, "plx%zu", n);
+			const char *nic = arena_printf(w->arena, "nic%zu", n);
+			comm_link(w, "pcie", host_name(w->hosts[host]), plx, 1e15, 0.1e-6);
+			comm_link(w, "pcie", plx, nic, 1e15, 0);
+			comm_link(w, "pcie", plx, gpu, 1e15, 0);
+			comm_link(w, "infiniband", nic, arena_printf(w->arena, "rail%zu", i),
+				  RATE_BPS, 0);
+			comm_link(w, "nvlink", gpu, m ? "nvswitch1" : "nvswitch0", 1e15, 0);
+		}
+	}
+	comm_all(w, comm_make(w, "job"), COLLECTIVE_ALL_TO_ALL, 6 * CHUNK_B, 0);
+	comm_run(w);
+	CHECK(!w->reason);
+	CHECK_NEAR((double)w->done_ps[0], 3.0 * CHUNK_PS, 0.02);
+	arena_free(w->arena);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		TEST(rings_leave_through_the_gpu_next_to_the_only_adapter),
+		TEST(gpudirect_needs_a_near_adapter_at_both_ends),
+		TEST(messages_take_the_rail_of_the_receivers_place),
 		TEST(ranks_on_one_gpu_copy_in_its_memory),
 		TEST(ring_all_reduce_time_matches_the_formula),
 		TEST(start_cost_and_local_copy_add_to_the_ring_time),

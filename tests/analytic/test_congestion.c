@@ -44,13 +44,20 @@ static struct site open_site(enum cable_choice choice, enum congestion congestio
 	return site;
 }
 
-static struct flow_id send(struct site *site, int from, int to, uint64_t key, size_t parts)
+/* streams: the weight of the flow, which stands for that many streams. */
+static struct flow_id send_streams(struct site *site, int from, int to, uint64_t key, size_t parts,
+				   double streams)
 {
-	struct flow_spec spec = {.size = 1e6, .key = key, .key_count = parts};
+	struct flow_spec spec = {.size = 1e6, .key = key, .key_count = parts, .weight = streams};
 	const struct route *route =
 		fabric_route(site->fabric, site->hosts[from], site->hosts[to], TRAFFIC_RDMA);
 	route_uses(site->fabric, route, 0, 1e6, &spec);
 	return fabric_flow_start(site->fabric, &spec);
+}
+
+static struct flow_id send(struct site *site, int from, int to, uint64_t key, size_t parts)
+{
+	return send_streams(site, from, to, key, parts, 1);
 }
 
 static double rate(struct site *site, struct flow_id flow)
@@ -166,12 +173,36 @@ static void pauses_spread_through_the_trunk_to_senders_and_end(void)
 	close_site(&site);
 }
 
+/* Hosts 1 and 2 send one stream each to host 0, and host 3 sends `blocked` streams: 120 / 3 or 120
+ * / 4 for each stream. Host 3 also sends `others` streams to host 4. The pause gives each of them
+ * what a blocked stream gets, although their own port could carry more. In the last case this port
+ * is full, with 120 / 4 for each stream. */
+static void a_pause_limits_each_stream_of_a_flow(void)
+{
+	static const struct {
+		double blocked, others, blocked_rate, rate;
+	} cases[] = {
+		{1, 1, 40, 40}, {1, 1.5, 40, 60}, {2, 1, 60, 30}, {2, 1.5, 60, 45}, {1, 3, 30, 90}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct site site = open_site(CABLES_SPRAY, CONGESTION_PFC);
+		struct flow_id one = send(&site, 1, 0, 0, 0), two = send(&site, 2, 0, 0, 0);
+		struct flow_id blocked = send_streams(&site, 3, 0, 0, 0, cases[i].blocked);
+		struct flow_id others = send_streams(&site, 3, 4, 0, 0, cases[i].others);
+		CHECK_NEAR(rate(&site, one), (120 - cases[i].blocked_rate) / 2, 1e-9);
+		CHECK_NEAR(rate(&site, two), (120 - cases[i].blocked_rate) / 2, 1e-9);
+		CHECK_NEAR(rate(&site, blocked), cases[i].blocked_rate, 1e-9);
+		CHECK_NEAR(rate(&site, others), cases[i].rate, 1e-9);
+		close_site(&site);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(ecmp_puts_half_of_the_pairs_of_flows_on_one_of_two_cables),
 	TEST(queue_pairs_spread_one_flow_over_cables),
 	TEST(spraying_and_adaptive_switches_have_no_collisions),
 	TEST(static_routes_collide_by_the_receiving_port),
 	TEST(pfc_slows_the_other_flows_of_a_paused_sender),
+	TEST(a_pause_limits_each_stream_of_a_flow),
 	TEST(pauses_spread_through_the_trunk_to_senders_and_end),
 };
 

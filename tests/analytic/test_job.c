@@ -314,6 +314,51 @@ static void input_is_hidden_unless_slower_than_the_step(void)
 	}
 }
 
+/* The batches of the ranks arrive after 20 and 10 ms. Their kernels take 20 ms, or those of rank 0
+ * 15 or 30 ms, so rank 1 waits 10, 5 or 20 ms for rank 0. At most 10 ms of that are a wait for the
+ * input of rank 0. Both ranks then exchange for 12 ms. */
+static void wait_for_the_input_of_another_rank_is_input_wait(void)
+{
+	static const struct {
+		double slowdown_ratio, input_ms, straggler_ms;
+	} cases[] = {{1, 20 + 20, 0}, {0.75, 20 + 15, 0}, {1.5, 20 + 20, 10}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct job_world b;
+		setup(&b, "after_backward");
+		b.input_B = 20e6;
+		b.first_input_ratio = 2;
+		b.slowdown_ratio = cases[i].slowdown_ratio;
+		run(&b);
+		CHECK_NEAR(step_of(&b, 0)->input_s, cases[i].input_ms / 2 * MS, 1e-9);
+		CHECK_NEAR(step_of(&b, 0)->straggler_s + 1, cases[i].straggler_ms / 2 * MS + 1,
+			   1e-9);
+		CHECK_NEAR(step_of(&b, 0)->exposed_s, 12 * MS, 1e-9);
+		release(&b);
+	}
+}
+
+/* Three of eight cores at the reference clock belong to the threads of the network, however many
+ * ranks of the job the guest has. A job inside one machine has no such threads. */
+static void network_threads_take_their_cores_once_for_each_guest(void)
+{
+	for (int across = 0; across < 2; across++)
+		for (size_t ranks = 1; ranks <= 4; ranks *= 2) {
+			struct job_world b;
+			setup(&b, "after_backward");
+			b.host_params.cores_count = 8;
+			b.host_params.clock_Hz = REFERENCE_CLOCK_HZ;
+			b.exchange.network_threads_count = 3;
+			b.across_machines = across;
+			b.rank_count = ranks;
+			run(&b);
+			int pool = 0;
+			while (strcmp(fabric_resource_name(b.fabric, pool), "host.pool") != 0)
+				pool++;
+			CHECK_NEAR(fabric_capacity(b.fabric, pool), across ? 5 : 8, 1e-12);
+			release(&b);
+		}
+}
+
 static void launch_queue_of_one_costs_a_fused_job_nothing(void)
 {
 	struct job_world b;
@@ -443,6 +488,8 @@ int main(void)
 		TEST(library_kernels_slow_backward),
 		TEST(jobs_on_one_wire_share_its_bandwidth),
 		TEST(input_is_hidden_unless_slower_than_the_step),
+		TEST(wait_for_the_input_of_another_rank_is_input_wait),
+		TEST(network_threads_take_their_cores_once_for_each_guest),
 		TEST(launch_queue_of_one_costs_a_fused_job_nothing),
 		TEST(waits_for_gradients_and_ranks_are_traced),
 		TEST(xla_clusters_prevent_overlap),

@@ -394,6 +394,31 @@ static void tags_do_not_change_what_a_message_holds(void)
 	CHECK_NEAR(times_s[1], times_s[0], 1e-12);
 }
 
+/* Both GPUs have ended a message and an all-reduce. Then one of them calls another all-reduce, or
+ * waits for a message, and the other one waits for a signal that nobody sends. The job names the
+ * second operation, and not the first one of the other kind, which has ended. */
+static void a_stuck_job_names_the_operation_without_its_peer(void)
+{
+	for (int message = 0; message < 2; message++) {
+		struct ranks_world *r = ranks_world_new(2);
+		for (size_t i = 0; i < 2; i++) {
+			peers(r, i, i ? CALL_RECEIVE : CALL_SEND, 1 * MB);
+			peers(r, i, CALL_ALL_REDUCE, 1 * MB);
+		}
+		peers(r, (size_t)message, message ? CALL_RECEIVE : CALL_ALL_REDUCE, 1 * MB);
+		add(r, (size_t)!message, ITEM_AWAIT)->count = 1;
+		for (size_t i = 0; i < 2; i++)
+			call(r, i, CALL_DEVICE_SYNCHRONIZE);
+		CHECK(run_job(r) == ENGINE_DRAINED);
+		const struct job *job = r->workload.jobs[0];
+		const char *wanted = arena_printf(
+			r->w->arena, "%s 1: 1 of 2 ranks arrived",
+			collective_name(message ? COLLECTIVE_BROADCAST : COLLECTIVE_ALL_REDUCE));
+		CHECK(strstr(job->kind->waiting(job, r->w->arena), wanted) != NULL);
+		release(r);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(parts_of_an_all_to_all_may_differ),
 	TEST(tags_tell_which_messages_match),
@@ -407,6 +432,7 @@ static const struct test tests[] = {
 	TEST(pipeline_of_two_stages_fills_and_drains),
 	TEST(pipeline_stages_have_the_same_steady_step_time),
 	TEST(collectives_of_different_sizes_fail_the_job),
+	TEST(a_stuck_job_names_the_operation_without_its_peer),
 };
 
 int main(void)

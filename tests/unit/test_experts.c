@@ -260,6 +260,70 @@ static void products_of_experts_expand_weights_of_four_bits(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
 }
 
+/* Returns the time of the blocks of a grouped product for 8 experts with that many rows each. */
+static double blocks_by_hand_s(double rows, double n, double k, const double tile[3])
+{
+	double height = tile[0], width = tile[1], tall = height >= 64 ? 2 : 1;
+	double blocks = 8 * ceil(rows / height) * ceil(n / width), step_s = 1e-6 * tall;
+	return hypot(blocks / 10 * (k * 2 * height * width / 4e12 + 3 * step_s),
+		     ceil(k / tile[2]) * step_s);
+}
+
+/* Each token chooses all of the 8 experts, so each expert has as many rows as there are tokens. The
+ * tables of tile_of (sim/gpu/experts.c) state height, width and depth of the tiles. Blocks are the
+ * only cost here. */
+static void tables_choose_the_tiles_of_an_expert(void)
+{
+	enum table { USUAL, FP4, MXFP4, INT4, SCALED, OLDER };
+	static const struct {
+		enum table table;
+		double tokens, tile[3];
+	} cases[] = {
+		{USUAL, 32, {16, 64, 128}},   {USUAL, 33, {32, 64, 128}},
+		{USUAL, 64, {32, 64, 128}},   {USUAL, 65, {32, 128, 64}},
+		{USUAL, 96, {32, 128, 64}},   {USUAL, 97, {64, 128, 64}},
+		{USUAL, 512, {64, 128, 64}},  {USUAL, 513, {128, 128, 64}},
+		{FP4, 16, {16, 128, 256}},    {FP4, 17, {32, 128, 256}},
+		{FP4, 32, {32, 128, 256}},    {FP4, 33, {64, 128, 256}},
+		{MXFP4, 16, {16, 128, 128}},  {MXFP4, 17, {32, 128, 128}},
+		{MXFP4, 32, {32, 128, 128}},  {MXFP4, 33, {64, 128, 128}},
+		{INT4, 6, {16, 128, 128}},    {INT4, 7, {16, 64, 32}},
+		{INT4, 20, {16, 64, 32}},     {INT4, 21, {32, 64, 32}},
+		{INT4, 40, {32, 64, 32}},     {INT4, 41, {64, 64, 32}},
+		{SCALED, 64, {16, 128, 128}}, {SCALED, 65, {64, 128, 128}},
+		{OLDER, 8, {16, 32, 64}},     {OLDER, 9, {64, 64, 32}},
+	};
+	const struct kernel_params kernels = {.experts_operand_ratio = 1e30,
+					      .experts_pass_ratio = 1e30,
+					      .experts_step_s = 1e-6,
+					      .dequantise_Bps = 1e30};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		enum table table = cases[i].table;
+		double rows = cases[i].tokens;
+		const struct experts_machine machine = {.rate_flops = 4e12,
+							.bandwidth_Bps = 1e12,
+							.sm_count = 10,
+							.element_B = 2,
+							.ratio = 1,
+							.fp4 = table == FP4};
+		struct kernel_experts e = {.tokens = rows,
+					   .hidden = 1024,
+					   .inner = 2048,
+					   .top = 8,
+					   .experts = 8,
+					   .held = 8,
+					   .scaled_by_blocks = table == SCALED,
+					   .older = table == OLDER};
+		if (table == MXFP4 || table == INT4)
+			e.weights = table == INT4 ? WEIGHTS_INT4 : WEIGHTS_MXFP4;
+		experts_spread(&e, EXPERTS_UNIFORM, 1.2);
+		CHECK_NEAR(experts_s(&machine, &kernels, &e),
+			   blocks_by_hand_s(rows, 2 * 2048, 1024, cases[i].tile) +
+				   blocks_by_hand_s(rows, 1024, 2048, cases[i].tile),
+			   1e-9);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -267,6 +331,7 @@ int main(void)
 		TEST(power_laws_load_one_rank_more),
 		TEST(more_tokens_take_no_rows_from_an_expert),
 		TEST(experts_are_two_grouped_products_and_small_kernels),
+		TEST(tables_choose_the_tiles_of_an_expert),
 		TEST(rows_without_an_alignment_are_loaded_one_by_one),
 		TEST(products_of_experts_use_the_same_law),
 		TEST(products_agree_with_fused_experts),

@@ -57,45 +57,6 @@ static void serve_later(void *ctx, uint64_t arg)
 	cpu_serve(later->core, 10e-6, NULL, net_delivered, later->net, arg);
 }
 
-struct goes_on {
-	struct later later;
-	double slice_s;
-};
-
-/* Ends a call of a thread that then wakes two readers, and begins further calls until the third. */
-static void call_ends(void *ctx, uint64_t arg)
-{
-	struct goes_on *thread = ctx;
-	struct cpu *core = thread->later.core;
-	net_delivered(thread->later.net, arg);
-	if (arg < 2)
-		cpu_serve(core, 2e-6, NULL, call_ends, thread, arg + 1);
-	for (uint64_t i = 3; arg == 0 && i < 5; i++)
-		cpu_serve_woken(core, thread->slice_s, 1e-6, NULL, net_delivered, thread->later.net,
-				i);
-}
-
-/* A thread makes three calls of 2 us, and the first wakes two readers of 1 us. They run when the
- * thread has ended, at 6 us. If its slice ends after 1 us, the call that runs then ends at 4 us,
- * and its last call comes after both readers. A reader that finds the core idle starts at once. */
-static void woken_thread_waits_until_the_running_one_waits(void)
-{
-	static const double ends_us[2][5] = {{2, 4, 6, 7, 8}, {2, 4, 8, 5, 6}};
-	for (int cut = 0; cut < 2; cut++) {
-		struct net *net = net_new();
-		struct goes_on thread = {{net, core_of(net, &plain)}, cut ? 1e-6 : 1};
-		cpu_serve(thread.later.core, 2e-6, NULL, call_ends, &thread, 0);
-		net_run(net);
-		for (int i = 0; i < 5; i++)
-			CHECK_NEAR(net->delivered_s[i], ends_us[cut][i] * 1e-6, 1e-9);
-		double idle_s = net_now_s(net);
-		cpu_serve_woken(thread.later.core, 1, 1e-6, NULL, net_delivered, net, 5);
-		net_run(net);
-		CHECK_NEAR(net->delivered_s[5] - idle_s, 1e-6, 1e-9);
-		net_free(net);
-	}
-}
-
 /* A flow needs 100 us of the core. 10 us of service at 20 us take 20 us, in which the flow gets 10.
  * So the service ends at 40. The same at 60 us ends at 80, and the flow at 100 + 10 + 10 = 120. */
 static void service_and_flow_share_the_core_equally(void)
@@ -578,7 +539,6 @@ static const struct test tests[] = {
 	TEST(the_longest_wake_up_of_a_core_counts),
 	TEST(small_flow_wakes_its_core),
 	TEST(bytes_in_the_cache_cost_less),
-	TEST(woken_thread_waits_until_the_running_one_waits),
 };
 
 int main(void)

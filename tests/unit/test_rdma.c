@@ -130,6 +130,29 @@ static void message_rate_is_limited(void)
 	net_free(net);
 }
 
+/* A work request occupies one of four places of the queue until its acknowledgement has come back.
+ * So four messages leave in each round trip of 20 us, 5 us apart. Each direction has its own queue.
+ */
+static void queue_bounds_the_messages_of_a_round_trip(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->link.latency_s = 10e-6;
+	params.post_s = params.completion_s = 0;
+	params.queue_count = 4;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	double start_s = net_now_s(net), message_s = 27 / 12.5e9 + 2 / 6e9;
+	for (uint64_t i = 0; i < 40; i++)
+		net_send(net, i % 2, 1, i);
+	net_run(net);
+	for (uint64_t i = 0; i < 40; i++)
+		CHECK_NEAR(net->delivered_s[i] - start_s,
+			   10e-6 + (double)(i / 2) * 5e-6 + message_s, 1e-3);
+	net_free(net);
+}
+
 /* With two work requests, the third message is accepted when the first has left. */
 static void full_queue_delays_acceptance(void)
 {
@@ -418,6 +441,7 @@ static const struct test tests[] = {
 	TEST(pvrdma_adds_latency_and_passthrough_none),
 	TEST(interrupt_completion_wakes_thread_and_core),
 	TEST(message_rate_is_limited),
+	TEST(queue_bounds_the_messages_of_a_round_trip),
 	TEST(full_queue_delays_acceptance),
 	TEST(loss_lowers_the_goodput_by_go_back_n),
 	TEST(lost_short_messages_are_sent_again),

@@ -481,6 +481,24 @@ static void only_the_first_chunk_carries_arguments(void)
 	remote_world_release(&w);
 }
 
+/* A chunk of 1100 B leaves at 2.35, and the answer returns the first copy at 35.5, long before the
+ * wire accepts that chunk at 102.35. The acceptance must not end the second copy, which takes the
+ * place of the first. Its own chunk leaves only then, and is accepted 1.1 + 100 later. */
+static void late_acceptance_does_not_end_the_next_copy(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.line.accept_delay_s = 100 * US;
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_H2D, 1000);
+	add_copy(&w, 0, CALL_MEMCPY_H2D_ASYNC, 1000);
+	remote_world_run(&w);
+	CHECK_US(w.scripts[0].calls[0].complete_ps, 35.5);
+	CHECK_US(w.scripts[0].calls[1].complete_ps, 102.35 + 101.1);
+	CHECK(w.scripts[0].next == 3); /* each call has returned once */
+	remote_world_release(&w);
+}
+
 static const struct test tests[] = {
 	TEST(upload_overlaps_wire_and_driver),
 	TEST(asynchronous_upload_returns_when_accepted),
@@ -506,6 +524,7 @@ static const struct test tests[] = {
 	TEST(every_byte_arrives_by_shared_memory),
 	TEST(only_the_first_chunk_carries_arguments),
 	TEST(events_before_a_copy_are_not_held),
+	TEST(late_acceptance_does_not_end_the_next_copy),
 };
 
 int main(void)

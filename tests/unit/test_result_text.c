@@ -150,6 +150,10 @@ static void arrows_join_the_two_ends_of_a_message(void)
 	trace_span(trace, to, SPAN_WIRE, "receive", 8000000, 8000000);
 	trace_message(trace, 7, true);
 	trace_span(trace, from, SPAN_WIRE, "send", 6000000, 7000000);
+	/* each message belongs to the next span only */
+	static const uint64_t messages[] = {9, 5, 0, 5, 9, 7};
+	for (size_t i = 0; i < trace_span_count(trace); i++)
+		CHECK(trace_span_at(trace, i)->message == messages[i]);
 	struct capture capture;
 	capture_begin(&capture);
 	trace_write(capture.file, trace);
