@@ -440,11 +440,15 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 	};
 	for (size_t m = 0; m < finder->machine_count; m++) {
 		const struct ring_machine *machine = &finder->machines[m];
-		if (machine->network && machine->network->efa_generation > 0)
-			shape.efa_generation = machine->network->efa_generation;
-		shape.host_memory_only |= machine->network && machine->network->host_memory_only;
-		shape.provider = machine->network ? machine->network->provider : PROVIDER_NONE;
-		shape.network_adds = machine->network && machine->network->adds;
+		const struct link_traits *network = machine->network;
+		int generation = network ? network->efa_generation : 0;
+		int provider = network ? network->provider : PROVIDER_NONE;
+		if (generation > 0 &&
+		    (shape.efa_generation == 0 || generation < shape.efa_generation))
+			shape.efa_generation = generation;
+		shape.host_memory_only |= network && network->host_memory_only;
+		shape.provider = m == 0 || provider == shape.provider ? provider : PROVIDER_NONE;
+		shape.network_adds = network && network->adds && (m == 0 || shape.network_adds);
 		if (machine->count > shape.rank_most)
 			shape.rank_most = machine->count;
 		shape.multicast = machine->inner.switched && (m == 0 || shape.multicast);

@@ -199,6 +199,33 @@ static void loss_lowers_the_goodput_by_go_back_n(void)
 	}
 }
 
+/* Messages of one packet of which 30 % are lost. The packet of the next message reports a loss at
+ * once, so it is repaired one round trip of 2 us later. Only the last message has none behind it,
+ * and each of its losses costs the timeout of 67.1 ms. */
+static void message_behind_a_lost_one_reports_the_loss(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->link.loss_ratio[0] = 0.3;
+	params.post_s = params.completion_s = 0;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	const struct connection_counters *counters = connection_counters(net->connection);
+	const struct connection_counters before = *counters;
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < 200; i++)
+		net_send(net, 0, 1, i);
+	net_run(net);
+	double naks = (double)(counters->fast_retransmits_count - before.fast_retransmits_count);
+	double timeouts = (double)(counters->timeouts_count - before.timeouts_count);
+	CHECK(naks > 50 && timeouts < 8); /* 199 x 0.3 / 0.7 = 85, with a deviation of 11 */
+	CHECK_NEAR(counters->stalled_s - before.stalled_s, naks * 2e-6 + timeouts * 67.1e-3, 1e-9);
+	CHECK_NEAR(net->delivered_s[198] - start_s, 200 * 0.1e-6 + naks * 2e-6, 0.1);
+	CHECK(net->delivered_s[199] - net->delivered_s[198] >= timeouts * 67.1e-3);
+	net_free(net);
+}
+
 /* Short messages at any loss are delivered in order or end in a verdict; a lost one costs the NIC's
  * timeout. */
 static void any_loss_ends_in_delivery_or_verdict(void)
@@ -445,6 +472,7 @@ static const struct test tests[] = {
 	TEST(full_queue_delays_acceptance),
 	TEST(loss_lowers_the_goodput_by_go_back_n),
 	TEST(lost_short_messages_are_sent_again),
+	TEST(message_behind_a_lost_one_reports_the_loss),
 	TEST(any_loss_ends_in_delivery_or_verdict),
 	TEST(connection_without_retries_fails_at_the_first_loss),
 	TEST(connection_fails_after_its_requests),

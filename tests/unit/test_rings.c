@@ -196,19 +196,21 @@ static void full_mesh_of_four_gpus_has_six_rings(void)
 /* Behind a switch the order does not matter, so one ring has all the bandwidth. */
 static void nvswitch_gives_one_ring(void)
 {
-	struct site site;
-	site_open(&site);
-	int host = node(&site, "host"), nvswitch = node(&site, "nvswitch");
-	for (size_t i = 0; i < 8; i++) {
-		int gpu = node(&site, "gpu");
-		join(&site, "pcie", host, gpu, 24e9);
-		join(&site, "nvlink", gpu, nvswitch, 300e9);
-		add_rank(&site, gpu, host);
+	for (size_t weak = 0; weak <= 8; weak++) { /* the GPU with fewer links; 8: none */
+		struct site site;
+		site_open(&site);
+		int host = node(&site, "host"), nvswitch = node(&site, "nvswitch");
+		for (size_t i = 0; i < 8; i++) {
+			int gpu = node(&site, "gpu");
+			join(&site, "pcie", host, gpu, 24e9);
+			join(&site, "nvlink", gpu, nvswitch, i == weak ? 200e9 : 300e9);
+			add_rank(&site, gpu, host);
+		}
+		struct rings rings = found(&site);
+		CHECK(rings.shape.ring_count == 1 && rings.shape.inside == HOP_NVLINK);
+		CHECK_NEAR(rings.shape.inside_Bps, weak < 8 ? 200e9 : 300e9, 1e-9);
+		arena_free(site.arena);
 	}
-	struct rings rings = found(&site);
-	CHECK(rings.shape.ring_count == 1 && rings.shape.inside == HOP_NVLINK);
-	CHECK_NEAR(rings.shape.inside_Bps, 300e9, 1e-9);
-	arena_free(site.arena);
 }
 
 /* The names of the GPUs make the order of ranks alternate between PCIe switches: 0 and 2 share one,
@@ -500,6 +502,65 @@ static void single_gpus_are_joined_across_the_network(void)
 	arena_free(site.arena);
 }
 
+/* Two GPUs and an adapter at a PCIe switch, or if strong, four GPUs at an NVLink switch with two
+ * adapters, whose network has more features. */
+static void add_unequal_machine(struct site *site, int crossbar, bool strong)
+{
+	int host = node(site, "host"), nvswitch = strong ? node(site, "nvswitch") : -1;
+	const struct link_traits cable = {.capacity_Bps = {10e9, 10e9},
+					  .latency_s = 1e-6,
+					  .efa_generation = strong ? 3 : 2,
+					  .provider = strong ? PROVIDER_AWS : PROVIDER_GOOGLE,
+					  .host_memory_only = !strong,
+					  .adds = strong};
+	for (size_t k = 0; k < (strong ? 2 : 1); k++) {
+		int plx = node(site, "plx"), nic = node(site, "nic");
+		join(site, "pcie", host, plx, 12e9);
+		join(site, "pcie", plx, nic, 12e9);
+		fabric_link_add(site->fabric, fabric_node_name(site->fabric, nic),
+				link_kind_find("infiniband"), nic, crossbar, &cable);
+		for (size_t i = 0; i < 2; i++) {
+			int gpu = node(site, "gpu");
+			join(site, "pcie", plx, gpu, 12e9);
+			if (strong)
+				join(site, "nvlink", gpu, nvswitch, 100e9);
+			add_rank(site, gpu, host);
+		}
+	}
+}
+
+/* The library chooses for the weakest machine, in whatever order the machines come. */
+static void unequal_machines_have_the_shape_of_the_weakest(void)
+{
+	for (int strong_first = 0; strong_first < 2; strong_first++) {
+		struct site site;
+		site_open(&site);
+		int crossbar = node(&site, "switch");
+		add_unequal_machine(&site, crossbar, strong_first);
+		add_unequal_machine(&site, crossbar, !strong_first);
+		const struct comm_shape shape = found(&site).shape;
+		CHECK(shape.rank_count == 6 && shape.node_count == 2 && shape.rank_most == 4);
+		CHECK(shape.inside == HOP_PCI && !shape.multicast);
+		CHECK_NEAR(shape.inside_Bps, 12e9, 1e-9);
+		CHECK_NEAR(shape.network_Bps, 10e9, 1e-9);
+		CHECK(shape.ring_count == 1);
+		CHECK(shape.efa_generation == 2 && shape.host_memory_only && !shape.network_adds);
+		CHECK(shape.provider == PROVIDER_NONE);
+		arena_free(site.arena);
+	}
+	struct site site;
+	site_open(&site);
+	int crossbar = node(&site, "switch");
+	for (size_t m = 0; m < 2; m++)
+		add_unequal_machine(&site, crossbar, true);
+	const struct comm_shape shape = found(&site).shape;
+	CHECK(shape.inside == HOP_NVLINK && shape.multicast);
+	CHECK_NEAR(shape.network_Bps, 20e9, 1e-9);
+	CHECK(shape.efa_generation == 3 && !shape.host_memory_only && shape.network_adds);
+	CHECK(shape.provider == PROVIDER_AWS);
+	arena_free(site.arena);
+}
+
 static const struct test tests[] = {
 	TEST(dgx1_v100_rings_use_every_link_once_per_direction),
 	TEST(dgx1_p100_has_four_rings),
@@ -510,6 +571,7 @@ static const struct test tests[] = {
 	TEST(nvswitch_gives_one_ring),
 	TEST(ring_visits_gpus_of_a_pcie_switch_together),
 	TEST(rings_use_every_adapter_of_a_machine),
+	TEST(unequal_machines_have_the_shape_of_the_weakest),
 	TEST(the_slowest_machine_sets_the_bandwidth_to_the_network),
 	TEST(rings_enter_and_leave_next_to_the_only_adapter),
 	TEST(second_network_does_not_merge_machines),

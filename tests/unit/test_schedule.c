@@ -315,6 +315,42 @@ static void collnet_heads_add_for_their_machines(void)
 	arena_free(arena);
 }
 
+/* In each node as many ranks as parts are the heads of one part each. Messages between nodes join
+ * heads of the same part, on the channels of that part only. `trees` channels have one part: the
+ * two trees over the nodes (nvls_tree), or a tree for each node that adds (collnet_direct). Each
+ * channel has an equal part of 1200 B, and each node but the root sends it up once. */
+static void heads_of_a_part_have_their_own_channels(void)
+{
+	static const uint32_t node_of[] = {0, 0, 1, 1, 2, 2, 0, 1, 2}; /* three parts */
+	static const size_t place[] = {0, 1, 0, 1, 0, 1, 2, 2, 2};
+	for (size_t k = 0; k < 2; k++) {
+		struct arena *arena = arena_new();
+		const struct algorithm_spec spec = {.rank_count = 9,
+						    .size_B = 1200,
+						    .channel_count = 2,
+						    .pipeline_count = 1,
+						    .node_of = node_of,
+						    .node_count = 3};
+		const struct schedule *schedule =
+			build(arena, k ? "collnet_direct" : "nvls_tree", &spec);
+		size_t trees = k ? 3 : 2, channels = 2 * 3 * trees, sends[18] = {0};
+		CHECK(schedule->channel_count == channels);
+		for (size_t i = 0; i < schedule->step_count; i++) {
+			const struct schedule_step *step = &schedule->steps[i];
+			CHECK_NEAR(schedule->chunk_B[step->chunk], 1200.0 / (double)channels,
+				   1e-12);
+			if (step->kind != STEP_SEND || node_of[step->rank] == node_of[step->peer])
+				continue;
+			CHECK(place[step->rank] == step->channel / trees % 3);
+			CHECK(place[step->peer] == step->channel / trees % 3);
+			sends[step->channel]++;
+		}
+		for (size_t c = 0; c < channels; c++)
+			CHECK(sends[c] == 2 * 2); /* up and down two edges */
+		arena_free(arena);
+	}
+}
+
 static void parameter_servers_hold_equal_shards(void)
 {
 	struct arena *arena = arena_new();
@@ -377,6 +413,7 @@ static const struct test tests[] = {
 	TEST(double_trees_match_nccls_drawings),
 	TEST(hierarchical_algorithms_send_minimal_bytes_over_the_network),
 	TEST(collnet_heads_add_for_their_machines),
+	TEST(heads_of_a_part_have_their_own_channels),
 	TEST(parameter_servers_hold_equal_shards),
 	TEST(two_level_servers_take_one_copy_from_each_machine),
 };
