@@ -88,6 +88,54 @@ static void repeats_are_calls_of_their_own(void)
 	remote_world_release(&w);
 }
 
+/* Thread 0 waits for a kernel of 1 ms on its connection. Thread 1 makes a repeated call, or a product
+ * with a question, on another connection, so the kernel does not delay it. */
+static void repeats_stay_on_the_connection_of_their_thread(void)
+{
+	for (int product = 0; product < 2; product++) {
+		int64_t times_ps[2];
+		for (int busy = 0; busy < 2; busy++) {
+			struct remote_world w;
+			remote_world_presets(&w, "synchronous");
+			w.runtime.connections_count = 2;
+			w.runtime.product_questions_count = 1;
+			remote_world_build(&w);
+			if (busy) {
+				script_add(&w.scripts[0], 0, CALL_LAUNCH)->duration_s = 1000 * US;
+				script_add(&w.scripts[0], 0, CALL_DEVICE_SYNCHRONIZE);
+			}
+			struct cuda_call *call = script_add(&w.scripts[1], 100,
+							    product ? CALL_LAUNCH : CALL_MALLOC);
+			call->by_library = call->product = product;
+			call->repeats = product ? 0 : 3;
+			call->stream = 1;
+			remote_world_run(&w);
+			times_ps[busy] = script_took_ps(&w, 1, 0);
+			remote_world_release(&w);
+		}
+		CHECK(times_ps[1] == times_ps[0]);
+		CHECK(times_ps[0] > ps_from_s(50 * US));
+	}
+}
+
+/* A call of thread 0 holds the connection until it returns at 76.9. The local call of thread 1 does
+ * not release it, so the call of thread 2 begins only then. */
+static void local_calls_release_no_connection_of_others(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.exclusive = true;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_MALLOC);
+	script_add(&w.scripts[1], 5, CALL_GET_DEVICE);
+	script_add(&w.scripts[2], 1, CALL_MALLOC);
+	remote_world_run(&w);
+	CHECK_US(w.scripts[0].calls[0].complete_ps, 76.9);
+	CHECK_US(w.scripts[1].calls[0].complete_ps, 5.25);
+	CHECK_US(w.scripts[2].calls[0].complete_ps, 2 * 76.9);
+	remote_world_release(&w);
+}
+
 /* A product of cuBLAS asks two questions and waits for the kernel's launch, if the runtime replaces
  * the libraries. A round trip takes 26.9 and the driver's part of the call: 1 for a question and 5
  * for a launch. Otherwise it is a launch like all others, which is sent after 1.35. */
@@ -237,6 +285,8 @@ static const struct test tests[] = {
 	TEST(polling_servers_have_no_hand_off),
 	TEST(rules_of_calls_change_their_own_kind),
 	TEST(repeats_are_calls_of_their_own),
+	TEST(repeats_stay_on_the_connection_of_their_thread),
+	TEST(local_calls_release_no_connection_of_others),
 	TEST(products_ask_questions_at_the_level_of_the_libraries),
 	TEST(norms_follow_their_rule_at_the_level_of_the_libraries),
 	TEST(rules_of_copies_say_whether_they_wait),
