@@ -262,6 +262,7 @@ static void kernels_on_two_gpus_of_one_program_overlap(void)
 		call(r, 0, CALL_DEVICE_SYNCHRONIZE)->device = device;
 	CHECK_NEAR(run_step_s(r), 18 * MS, 1e-9);
 	CHECK_NEAR(last_step(r)->gpu_busy_s, 10 * MS, 1e-9);
+	CHECK_NEAR(last_step(r)->exposed_s, 8 * MS, 1e-9);
 	release(r);
 }
 
@@ -394,6 +395,26 @@ static void tags_do_not_change_what_a_message_holds(void)
 	CHECK_NEAR(times_s[1], times_s[0], 1e-12);
 }
 
+/* In each step both GPUs send two messages of 4 MB for an all-reduce of 8 MB, and the first one a
+ * message of 0.5 MB on a communicator of its own. */
+static void counters_of_all_communicators_add_up(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		peers(r, i, CALL_ALL_REDUCE, 8 * MB);
+		peers(r, i, i ? CALL_RECEIVE : CALL_SEND, 0.5 * MB);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), 8.5 * MS, 1e-9);
+	const struct communicator_counters *counters = &r->run.comm;
+	double steps = (double)r->run.step_count;
+	CHECK_NEAR((double)counters->collectives_count, 2 * steps, 0);
+	CHECK_NEAR((double)counters->sends_count, 5 * steps, 0);
+	CHECK_NEAR(counters->sent_B, 16.5 * MB * steps, 1e-12);
+	CHECK_NEAR(counters->delivered_B, 16.5 * MB * steps, 1e-12);
+	release(r);
+}
+
 /* Both GPUs have ended a message and an all-reduce. Then one of them calls another all-reduce, or
  * waits for a message, and the other one waits for a signal that nobody sends. The job names the
  * second operation, and not the first one of the other kind, which has ended. */
@@ -432,6 +453,7 @@ static const struct test tests[] = {
 	TEST(pipeline_of_two_stages_fills_and_drains),
 	TEST(pipeline_stages_have_the_same_steady_step_time),
 	TEST(collectives_of_different_sizes_fail_the_job),
+	TEST(counters_of_all_communicators_add_up),
 	TEST(a_stuck_job_names_the_operation_without_its_peer),
 };
 

@@ -212,7 +212,17 @@ static void compare(const struct world_outcome *whole, const struct world_outcom
 		CHECK_NEAR(y->input_s, x->input_s, 1e-12);
 		CHECK_NEAR(y->straggler_s, x->straggler_s, 1e-12);
 		CHECK_NEAR(y->other_s, x->other_s, 1e-12);
+		CHECK(y->calls_count == x->calls_count && y->polls_count == x->polls_count);
+		CHECK_NEAR(y->work_ps, x->work_ps, 1e-9);
+		for (int k = 0; k < TIME_KIND_COUNT; k++) {
+			CHECK_NEAR(y->thread_s[k] + 1, x->thread_s[k] + 1, 1e-12);
+			CHECK_NEAR(y->gpu_idle_s[k] + 1, x->gpu_idle_s[k] + 1, 1e-12);
+		}
 	}
+	CHECK((a->rank_times != NULL) == (b->rank_times != NULL));
+	size_t ranks = a->rank_times && b->rank_times ? a->entry->rank_count : 0;
+	for (size_t i = 0; i < ranks; i++)
+		CHECK(memcmp(&a->rank_times[i], &b->rank_times[i], sizeof *a->rank_times) == 0);
 	CHECK(a->comm.sends_count == b->comm.sends_count);
 	CHECK_NEAR(b->comm.sent_B, a->comm.sent_B, 1e-9);
 	CHECK_NEAR(b->comm.delivered_B, a->comm.delivered_B, 1e-9);

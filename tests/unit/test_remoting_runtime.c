@@ -283,9 +283,45 @@ static void program_begins_when_its_session_is_set_up(void)
 	remote_world_release(&w);
 }
 
+/* Threads 0, 1 and 2 have 1, 2 and 3 launches in the batches of their connections. */
+static void batches_of_all_connections_count(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.connections_count = 3;
+	w.runtime.batch_count = w.runtime.batch_wait_s = 0;
+	remote_world_build(&w);
+	for (size_t i = 0; i < 3; i++)
+		for (size_t k = 0; k <= i; k++)
+			script_add(&w.scripts[i], 0, CALL_LAUNCH);
+	remote_world_run(&w);
+	CHECK(remote_batched_count(w.remote) == 6);
+	remote_world_release(&w);
+}
+
+/* The server gets only the first message of each connection, so the second calls of threads 0 and 1
+ * have no answer. */
+static void unanswered_calls_of_all_connections_count(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.runtime.connections_count = 3;
+	w.runtime.call_timeout_s = 0;
+	w.line.deaf_after_count = 1;
+	remote_world_build(&w);
+	for (size_t i = 0; i < 5; i++)
+		script_add(&w.scripts[i % 3], 0, CALL_MALLOC);
+	remote_world_run(&w);
+	const char *text = remote_waiting(w.remote, w.remote_arena), *wanted = "2 calls without";
+	CHECK(strncmp(text, wanted, strlen(wanted)) == 0);
+	remote_world_release(&w);
+}
+
 static const struct test tests[] = {
 	TEST(calls_above_the_replaced_interface_stay_in_the_client),
 	TEST(batch_without_a_limit_leaves_with_the_call_that_waits),
+	TEST(batches_of_all_connections_count),
+	TEST(unanswered_calls_of_all_connections_count),
 	TEST(each_byte_of_a_copy_costs_its_sender_and_its_receiver),
 	TEST(small_bodies_are_not_compressed),
 	TEST(further_threads_are_woken_one_after_the_other),
