@@ -187,7 +187,7 @@ static void calls_of_all_gpus_add_up(void)
 	CHECK_NEAR((double)waits->calls_count, window, 0);
 	CHECK_NEAR(waits->served_s,
 		   window * (l->runtime.unmarshal_s + l->runtime.handoff_s + 20e-6), 1e-9);
-	CHECK_NEAR(waits->waited_s / window, remote->waited_s / steps, 0.01);
+	CHECK_NEAR(remote->waited_s / steps, waits->waited_s / window, 0.01);
 	arena_free(l->w->arena);
 }
 

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/gpu/gpu.h"
+#include "sim/gpu/kernel.h"
 #include "sim/gpu/models.h"
 #include "tests/test.h"
 
@@ -107,7 +109,28 @@ static void device_numbers_lead_to_profiles(void)
 	CHECK(!gpu_model_by_profile("my.cfg"));
 }
 
+/* A GPU draws what its arithmetic needs, but at most the limit of its board. One of the two may be
+ * unknown. Twice the rate needs twice the power. */
+static void arithmetic_and_board_limit_the_power(void)
+{
+	struct gpu_params gpu = {.generation = GENERATION_AMPERE,
+				 .fp32_flops = 20e12,
+				 .fp16_flops = 300e12,
+				 .bf16_flops = 300e12};
+	double needed_W = gpu_needed_power_W(&gpu, NUMBER_BF16);
+	CHECK(needed_W > 0);
+	CHECK_NEAR(gpu_full_power_W(&gpu, NUMBER_BF16), needed_W, 1e-12); /* no limit is known */
+	gpu.power_W = 2 * needed_W;
+	CHECK_NEAR(gpu_full_power_W(&gpu, NUMBER_BF16), needed_W, 1e-12);
+	gpu.power_W = needed_W / 2;
+	CHECK_NEAR(gpu_full_power_W(&gpu, NUMBER_BF16), needed_W / 2, 1e-12);
+	CHECK_NEAR(gpu_full_power_W(&gpu, NUMBER_FP8), needed_W / 2, 1e-12); /* none of its own */
+	gpu.bf16_flops *= 2;
+	CHECK_NEAR(gpu_needed_power_W(&gpu, NUMBER_BF16), 2 * needed_W, 1e-12);
+}
+
 static const struct test tests[] = {
+	TEST(arithmetic_and_board_limit_the_power),
 	TEST(names_of_the_driver_lead_to_their_profiles),
 	TEST(other_gpus_are_refused_with_the_reason_and_the_nearest),
 	TEST(device_numbers_lead_to_profiles),

@@ -166,6 +166,37 @@ static void windows_take_low_latency_until_its_bytes_cost_more(void)
 	CHECK_TEXT(all_reduce(&library, &two, 1e6).algorithm->name, "double_tree");
 }
 
+/* The constants of NCCL's model contain the wire, once for each time that all ranks wait for each
+ * other. So the start is shorter by what the simulated wire adds: twice for an all-reduce in two
+ * phases, once for all others. */
+static void windows_count_the_wire_once(void)
+{
+	struct comm_shape eight = hopper(8), two = hopper(2);
+	eight.peer_access = two.peer_access = true;
+	const struct {
+		const struct comm_shape *shape;
+		enum collective collective;
+		double size_B, hops;
+		const char *algorithm;
+	} cases[] = {{&eight, COLLECTIVE_ALL_REDUCE, 16384, 1, "one_shot"},
+		     {&eight, COLLECTIVE_ALL_REDUCE, 32768, 2, "nvls"},
+		     {&two, COLLECTIVE_ALL_REDUCE, 1e6, 2, "two_shot"},
+		     {&two, COLLECTIVE_REDUCE_SCATTER, 1e6, 1, "direct_reduce_scatter"},
+		     {&two, COLLECTIVE_ALL_GATHER, 1e6, 1, "direct_all_gather"}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct collective_choice choices[2];
+		for (int wire = 0; wire < 2; wire++) {
+			struct library_params library = defaults();
+			library.symmetric = true;
+			library.wire_nvlink_s = wire ? 0.25e-6 : 0;
+			choices[wire] = library_choose(&library, cases[i].shape,
+						       cases[i].collective, cases[i].size_B);
+			CHECK_TEXT(choices[wire].algorithm->name, cases[i].algorithm);
+		}
+		CHECK_NEAR(choices[0].start_s - choices[1].start_s, cases[i].hops * 0.25e-6, 1e-9);
+	}
+}
+
 /* The constants change the time and not the choice: a start of 6.6 us and hops of 0.6 us, of which
  * 0.5 us are the wire's. Between machines a tree starts in 6.8 us, and its one channel adds 1.6 us
  * for the proxy. Sockets add nothing. */
@@ -221,6 +252,7 @@ static const struct test tests[] = {
 	TEST(custom_all_reduce_needs_access_to_all_peers),
 	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),
 	TEST(windows_take_low_latency_until_its_bytes_cost_more),
+	TEST(windows_count_the_wire_once),
 	TEST(constants_of_a_generation_scale_times_on_one_machine_and_on_two),
 	TEST(all_to_all_pays_for_each_peer),
 };
