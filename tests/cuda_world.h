@@ -35,6 +35,7 @@ struct world {
 	struct host *host;
 	struct guest *guest;
 	bool guest_work;               /* the process has its guest's costs in addition */
+	double kernel_ratio;           /* kernels of the process take so many times as long; 0: 1 */
 	int64_t log_ps[WORLD_LOG_MAX]; /* by arg: time of the last call of world_log */
 	size_t log_count;
 };
@@ -128,6 +129,7 @@ static inline struct cuda_process *world_process(struct world *world, uint16_t s
 		.context = world->context,
 		.guest = world->guest,
 		.guest_work = world->guest_work,
+		.kernel_ratio = world->kernel_ratio > 0 ? &world->kernel_ratio : NULL,
 		.driver = &world->driver_params,
 		.dma = &world->dma_params,
 		.stream_count = stream_count,

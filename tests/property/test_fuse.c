@@ -41,10 +41,12 @@ static const struct program *random_program(struct arena *arena, struct rng *rng
 	return program;
 }
 
-/* Sets the ends of the steps, the numbers of calls, and the busy time of the GPU in each. */
-static void play(const struct program *program, bool fused, struct step_record records[STEPS])
+/* Sets the ends of the steps, the numbers of calls, and the busy time of the GPU in each. Kernels
+ * take `ratio` times as long as the program says. */
+static void play(const struct program *program, bool fused, double ratio,
+		 struct step_record records[STEPS])
 {
-	struct world w = {0};
+	struct world w = {.kernel_ratio = ratio};
 	world_presets(&w);
 	world_build(&w);
 	const struct fuse_params params = {&w.driver_params, &w.gpu_params, 1};
@@ -75,14 +77,40 @@ static void random_programs_end_at_the_same_time(void)
 		struct arena *arena = arena_new();
 		const struct program *program = random_program(arena, &rng);
 		struct step_record each[STEPS], fused[STEPS];
-		play(program, false, each);
-		play(program, true, fused);
+		play(program, false, 1, each);
+		play(program, true, 1, fused);
 		for (size_t s = 0; s < STEPS; s++) {
 			CHECK_NEAR((double)fused[s].end_ps, (double)each[s].end_ps, 1e-6);
 			CHECK(fabs(fused[s].gpu_busy_s - each[s].gpu_busy_s) < 1e-9);
 			CHECK(fused[s].calls_count == each[s].calls_count);
 		}
 		arena_free(arena);
+	}
+}
+
+/* The GPU waits for the second launch, and the third kernel waits for the second one. With any
+ * ratio near 1, the run begins so that its last kernel ends as it does without fusing. */
+static void slower_kernels_of_a_run_end_when_they_do_without_it(void)
+{
+	static const double ratios[] = {0.8, 1, 1.2, 1.5};
+	struct item items[4] = {0};
+	for (size_t i = 0; i < 4; i++)
+		items[i] = (struct item){
+			.kind = ITEM_CALL,
+			.call = {.kind = i < 3 ? CALL_LAUNCH : CALL_DEVICE_SYNCHRONIZE,
+				 .duration_s = i == 0   ? 1 * US
+					       : i == 1 ? 20 * US
+							: 3 * US}};
+	items[3].call.duration_s = 0;
+	const struct call_thread thread = {"main", items, 4};
+	const struct program program = {.threads = &thread, .thread_count = 1, .stream_count = 1};
+	for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+		struct step_record each[STEPS], fused[STEPS];
+		play(&program, false, ratios[i], each);
+		play(&program, true, ratios[i], fused);
+		CHECK_NEAR(each[0].gpu_busy_s, 24 * US * ratios[i], 1e-9);
+		for (size_t s = 0; s < STEPS; s++)
+			CHECK_NEAR((double)fused[s].end_ps, (double)each[s].end_ps, 1e-6);
 	}
 }
 
@@ -114,6 +142,7 @@ static void runs_end_where_another_device_gets_launches(void)
 }
 
 static const struct test tests[] = {
+	TEST(slower_kernels_of_a_run_end_when_they_do_without_it),
 	TEST(runs_end_where_another_device_gets_launches),
 	TEST(random_programs_end_at_the_same_time),
 };
