@@ -468,12 +468,80 @@ static void messages_take_the_rail_of_the_receivers_place(void)
 	arena_free(w->arena);
 }
 
+/* Two GPUs at one PCIe switch. With ACS their requests go up to the root complex, which passes half
+ * of the bandwidth on. Without ACS they do not reach it. */
+static void acs_sends_requests_through_the_root_complex(void)
+{
+	for (int acs = 0; acs < 2; acs++) {
+		struct comm_world *w = comm_world_new();
+		w->library.acs = acs;
+		w->host_params.peer_root_ratio = 0.5;
+		size_t host = comm_host(w);
+		comm_link(w, "pcie", host_name(w->hosts[host]), "plx", 1e15, 0);
+		for (size_t i = 0; i < 2; i++)
+			comm_link(w, "pcie", "plx", gpu_name(w->gpus[comm_gpu(w, host)]), RATE_BPS,
+				  0);
+		comm_all(w, comm_make(w, "job"), ALL_REDUCE, 2 * CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR((double)w->done_ps[0], 2.0 * (acs ? 2 : 1) * CHUNK_PS, 1e-3);
+		arena_free(w->arena);
+	}
+}
+
+/* The engine's own all-reduce needs access between all GPUs: one that refuses it is enough. */
+static void one_gpu_without_access_prevents_custom_all_reduces(void)
+{
+	for (size_t refuses = 0; refuses <= 2; refuses++) { /* 2: none */
+		struct comm_world *w = comm_world_new();
+		struct gpu_params closed = w->gpu_params;
+		closed.peer_access = false;
+		w->library.algorithm = "auto";
+		w->library.custom_all_reduce = CUSTOM_ON;
+		size_t host = comm_host(w);
+		for (size_t i = 0; i < 2; i++) {
+			const char *name = arena_printf(w->arena, "u%zu", i);
+			w->gpus[i] = gpu_new(w->arena, w->engine, w->fabric, name,
+					     fabric_node_add(w->fabric, name),
+					     i == refuses ? &closed : &w->gpu_params);
+			w->ranks[w->rank_count++] =
+				(struct comm_rank){.gpu = w->gpus[i], .guest = w->guests[host]};
+			comm_link(w, "pcie", host_name(w->hosts[host]), name, RATE_BPS, 0);
+		}
+		const char *text = communicator_choice_text(comm_make(w, "job"), ALL_REDUCE, 1024);
+		CHECK((strstr(text, "one_shot") == text) == (refuses == 2));
+		arena_free(w->arena);
+	}
+}
+
+/* Pieces go up to rank 0 at 1 GB/s and down again at 4 GB/s. The last of 200 pieces of 0.1 MB
+ * begins to go down when it has come up, although the way down has carried all pieces before it. */
+static void last_piece_of_a_tree_takes_its_own_time_downwards(void)
+{
+	struct comm_world *w = comm_world_new();
+	const struct link_traits port = {.capacity_Bps = {4e9, 1e9}, .own_packets = true};
+	size_t host = comm_host(w);
+	w->library.algorithm = "binary_tree";
+	w->library.slice_B = 1e5;
+	comm_link(w, "nvlink", gpu_name(w->gpus[comm_gpu(w, host)]), "switch0", 1e15, 0);
+	comm_link(w, "nvlink", gpu_name(w->gpus[comm_gpu(w, host)]), "switch1", 1e15, 0);
+	fabric_link_add(w->fabric, "between", link_kind_find("nvlink"),
+			fabric_node_find(w->fabric, "switch0"),
+			fabric_node_find(w->fabric, "switch1"), &port);
+	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 20e6, 0);
+	comm_run(w);
+	CHECK_NEAR((double)w->done_ps[0] / 1e12, 20e6 / 1e9 + 1e5 / 4e9, 1e-6);
+	arena_free(w->arena);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		TEST(rings_leave_through_the_gpu_next_to_the_only_adapter),
 		TEST(gpudirect_needs_a_near_adapter_at_both_ends),
 		TEST(messages_take_the_rail_of_the_receivers_place),
+		TEST(acs_sends_requests_through_the_root_complex),
+		TEST(last_piece_of_a_tree_takes_its_own_time_downwards),
+		TEST(one_gpu_without_access_prevents_custom_all_reduces),
 		TEST(ranks_on_one_gpu_copy_in_its_memory),
 		TEST(ring_all_reduce_time_matches_the_formula),
 		TEST(start_cost_and_local_copy_add_to_the_ring_time),

@@ -118,6 +118,12 @@ static void spraying_and_adaptive_switches_have_no_collisions(void)
 		CHECK_NEAR(rate(&site, b), 60, 1e-9);
 		close_site(&site);
 	}
+	/* also two parts of one flow */
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct site site = open_site(CABLES_ADAPTIVE, CONGESTION_FAIR);
+		CHECK_NEAR(rate(&site, send(&site, 0, 3, 1000 * seed, 2)), 120, 1e-9);
+		close_site(&site);
+	}
 	struct site site = open_site(CABLES_ECMP, CONGESTION_FAIR);
 	CHECK_NEAR(rate(&site, send(&site, 0, 3, 0, 0)), 120, 1e-9);
 	close_site(&site);

@@ -219,6 +219,18 @@ static void slowest_rank_sets_the_step_time(void)
 	release(&b);
 }
 
+/* A rank may be four times as fast as the program says: only noise has a least factor. */
+static void fast_rank_keeps_its_ratio(void)
+{
+	struct job_world b;
+	setup(&b, "after_backward");
+	b.rank_count = 1;
+	b.slowdown_ratio = 0.25;
+	run(&b);
+	check_step(&b, 1, (20 + 1.5) / 4);
+	release(&b);
+}
+
 /* The expected maximum of n standard normal values is 0.5642 for n = 2 and 1.4236 for n = 8. Two
  * ranks that represent four each are like eight. */
 static void noise_adds_the_expected_maximum_of_the_ranks(void)
@@ -483,6 +495,7 @@ int main(void)
 		TEST(framework_work_adds_to_the_exchange),
 		TEST(gradients_wait_while_the_exchange_is_busy),
 		TEST(slowest_rank_sets_the_step_time),
+		TEST(fast_rank_keeps_its_ratio),
 		TEST(noise_adds_the_expected_maximum_of_the_ranks),
 		TEST(noise_depends_only_on_the_seed),
 		TEST(library_kernels_slow_backward),

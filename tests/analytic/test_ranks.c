@@ -415,6 +415,26 @@ static void counters_of_all_communicators_add_up(void)
 	release(r);
 }
 
+/* A message of 8 ms holds one of 80 multiprocessors if the library has one channel, otherwise two.
+ * So a kernel of 8 ms beside it has 0.1 or 0.2 ms left. */
+static void message_holds_at_most_two_blocks(void)
+{
+	for (size_t channels = 1; channels <= 4; channels++) {
+		struct ranks_world *r = ranks_world_new(2);
+		r->w->gpu_params.multiprocessors_count = 80;
+		r->w->library.block_share_ratio = 1;
+		r->w->library.channels_count = (double)channels;
+		for (size_t i = 0; i < 2; i++) {
+			peers(r, i, i ? CALL_RECEIVE : CALL_SEND, 8 * MB);
+			r->items[i][0].call.stream = 1;
+			kernel(r, i, 8 * MS);
+			call(r, i, CALL_DEVICE_SYNCHRONIZE);
+		}
+		CHECK_NEAR(run_step_s(r), (channels == 1 ? 8.1 : 8.2) * MS, 1e-9);
+		release(r);
+	}
+}
+
 /* Both GPUs have ended a message and an all-reduce. Then one of them calls another all-reduce, or
  * waits for a message, and the other one waits for a signal that nobody sends. The job names the
  * second operation, and not the first one of the other kind, which has ended. */
@@ -454,6 +474,7 @@ static const struct test tests[] = {
 	TEST(pipeline_stages_have_the_same_steady_step_time),
 	TEST(collectives_of_different_sizes_fail_the_job),
 	TEST(counters_of_all_communicators_add_up),
+	TEST(message_holds_at_most_two_blocks),
 	TEST(a_stuck_job_names_the_operation_without_its_peer),
 };
 

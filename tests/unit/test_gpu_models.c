@@ -125,6 +125,9 @@ static void arithmetic_and_board_limit_the_power(void)
 	gpu.power_W = needed_W / 2;
 	CHECK_NEAR(gpu_full_power_W(&gpu, NUMBER_BF16), needed_W / 2, 1e-12);
 	CHECK_NEAR(gpu_full_power_W(&gpu, NUMBER_FP8), needed_W / 2, 1e-12); /* none of its own */
+	/* CUDA cores have their own power for an operation */
+	CHECK_NEAR(gpu_needed_power_W(&gpu, NUMBER_FP32),
+		   20 * gpu_generation_facts(GENERATION_AMPERE)->lane_power_W, 1e-12);
 	gpu.bf16_flops *= 2;
 	CHECK_NEAR(gpu_needed_power_W(&gpu, NUMBER_BF16), 2 * needed_W, 1e-12);
 }

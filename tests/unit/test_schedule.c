@@ -367,6 +367,15 @@ static void parameter_servers_hold_equal_shards(void)
 		CHECK(schedule_sent_B(schedule, worker) == 600);
 	}
 	CHECK(schedule_received_B(schedule, 3) == 900);
+	/* the first value that server k stores is that of worker k */
+	for (uint32_t server = 0; server < 2; server++)
+		for (size_t i = 0, chunks = 0; i < schedule->step_count && chunks < 2; i++) {
+			const struct schedule_step *step = &schedule->steps[i];
+			if (step->rank != 3 + server || step->kind != STEP_COPY)
+				continue;
+			CHECK(schedule->steps[step->source].rank == server);
+			chunks++;
+		}
 	arena_free(arena);
 }
 
