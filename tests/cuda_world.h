@@ -35,7 +35,7 @@ struct world {
 	struct host *host;
 	struct guest *guest;
 	bool guest_work;               /* the process has its guest's costs in addition */
-	double kernel_ratio;           /* kernels of the process take so many times as long; 0: 1 */
+	double kernel_ratio;           /* factor of the durations of the process's kernels; 0: 1 */
 	int64_t log_ps[WORLD_LOG_MAX]; /* by arg: time of the last call of world_log */
 	size_t log_count;
 };

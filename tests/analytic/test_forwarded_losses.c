@@ -192,7 +192,7 @@ static void calls_of_all_gpus_add_up(void)
 }
 
 /* One call for the first GPU and two for the second wait in batches without a limit, and the
- * program waits for a signal that nobody sends. */
+ * program waits for a signal that never comes. */
 static void batches_of_all_gpus_wait_forever(void)
 {
 	struct losses_world *l = program_new(0, 1, 2, MACHINES);

@@ -436,7 +436,7 @@ static void message_holds_at_most_two_blocks(void)
 }
 
 /* Both GPUs have ended a message and an all-reduce. Then one of them calls another all-reduce, or
- * waits for a message, and the other one waits for a signal that nobody sends. The job names the
+ * waits for a message, and the other one waits for a signal that never comes. The job names the
  * second operation, and not the first one of the other kind, which has ended. */
 static void a_stuck_job_names_the_operation_without_its_peer(void)
 {

@@ -395,6 +395,18 @@ static void preset_params(struct arena *arena, const struct param_table *table, 
 	}
 }
 
+/* A step of the program below forwards the difference of two counters, over a link of 5 us. */
+static void check_step(const struct remote_client *remote, const struct remote_counters *counters)
+{
+	const struct remote_counters before = {
+		.answered_count = 1, .sent_count = 2, .sent_B = 400, .received_B = 50};
+	const struct forwarded_step step = remote_step(remote, &before, counters);
+	CHECK(step.answered_count == 3 * 3 - 1 && step.sent_count == 3 * 2 - 2);
+	CHECK_NEAR(step.moved_B, counters->sent_B - 400 + counters->received_B - 50, 1e-12);
+	CHECK_NEAR(step.round_trip_s, 10 * US, 1e-12);
+	CHECK_NEAR(step.byte_spB, 1 / 1.25e9, 1e-12);
+}
+
 static void every_byte_arrives(const char *transport, const char *link)
 {
 	struct remote_world w;
@@ -449,14 +461,7 @@ static void every_byte_arrives(const char *transport, const char *link)
 	CHECK(fmod(answers_B, 50) == 0);
 	CHECK_NEAR(fabric_carried(w.world.fabric, fabric_link_resource(w.world.fabric, 0, 0)),
 		   3 * 2 * 12345, 1e-9);
-	/* what a step forwards: the difference of two counters, over the link of 5 us */
-	const struct remote_counters before = {
-		.answered_count = 1, .sent_count = 2, .sent_B = 400, .received_B = 50};
-	const struct forwarded_step step = remote_step(w.remote, &before, &counters);
-	CHECK(step.answered_count == 3 * 3 - 1 && step.sent_count == 3 * 2 - 2);
-	CHECK_NEAR(step.moved_B, counters.sent_B - 400 + counters.received_B - 50, 1e-12);
-	CHECK_NEAR(step.round_trip_s, 10 * US, 1e-12);
-	CHECK_NEAR(step.byte_spB, 1 / 1.25e9, 1e-12);
+	check_step(w.remote, &counters);
 	remote_world_release(&w);
 }
 

@@ -88,8 +88,8 @@ static void repeats_are_calls_of_their_own(void)
 	remote_world_release(&w);
 }
 
-/* Thread 0 waits for a kernel of 1 ms on its connection. Thread 1 makes a repeated call, or a product
- * with a question, on another connection, so the kernel does not delay it. */
+/* Thread 0 waits for a kernel of 1 ms on its connection. Thread 1 makes a repeated call, or a
+ * product with a question, on another connection, so the kernel does not delay it. */
 static void repeats_stay_on_the_connection_of_their_thread(void)
 {
 	for (int product = 0; product < 2; product++) {
@@ -104,8 +104,8 @@ static void repeats_stay_on_the_connection_of_their_thread(void)
 				script_add(&w.scripts[0], 0, CALL_LAUNCH)->duration_s = 1000 * US;
 				script_add(&w.scripts[0], 0, CALL_DEVICE_SYNCHRONIZE);
 			}
-			struct cuda_call *call = script_add(&w.scripts[1], 100,
-							    product ? CALL_LAUNCH : CALL_MALLOC);
+			struct cuda_call *call =
+				script_add(&w.scripts[1], 100, product ? CALL_LAUNCH : CALL_MALLOC);
 			call->by_library = call->product = product;
 			call->repeats = product ? 0 : 3;
 			call->stream = 1;
