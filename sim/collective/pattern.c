@@ -190,44 +190,95 @@ struct pattern_tree pattern_tree(struct arena *arena, const uint32_t *parent, si
 	return tree;
 }
 
-static void up(struct schedule_builder *builder, const struct pattern_tree *tree, size_t channel,
-	       size_t chunk, uint32_t *last)
+/* A channel's tree, or a pair of trees over an even number of nodes, which are each other's mirror
+ * image: a rank does in one tree what its image does in the other one. Each node is a leaf of one
+ * tree. A rank's steps in this tree have the second channel, and are its first ones upwards and its
+ * last ones downwards. So a rank and its image have the same steps, and can be folded. */
+struct climb {
+	struct schedule_builder *builder;
+	struct pattern_tree trees[2];
+	size_t tree_count;
+	uint32_t *image, *node; /* by rank; only of a pair */
+	size_t channel, chunk;  /* of the first tree */
+	size_t pieces;          /* chunks of a tree */
+	uint32_t *last[2], *sends[2];
+};
+
+static bool is_leaf(const struct climb *c, size_t tree, uint32_t rank)
 {
-	for (size_t i = 0; i + 1 < tree->count; i++) {
-		uint32_t rank = tree->upwards[i], parent = tree->parent[rank];
-		uint32_t send =
-			schedule_send(builder, rank, parent, chunk, channel, &last[rank], 1);
-		last[parent] =
-			schedule_reduce(builder, parent, chunk, channel, send, &last[parent], 1);
+	return c->tree_count > 1 && (c->node[rank] + tree) % 2 > 0;
+}
+
+/* Messages to a parent and to a leaf have channels of their own, because a class can be the parent
+ * of another one in one tree and its leaf in the other, and wires carry one message at a time. */
+static size_t channel_of(const struct climb *c, size_t tree, uint32_t from, uint32_t to)
+{
+	if (c->tree_count == 1)
+		return c->channel;
+	return 2 * c->channel + (is_leaf(c, tree, from) ? 1 : is_leaf(c, tree, to) ? 2 : 0);
+}
+
+/* Moves the chunks over all edges, as far as these are steps of leaves, or of other nodes. */
+static void cross(const struct climb *c, bool up, bool leaves)
+{
+	for (size_t t = 0; t < c->tree_count; t++) {
+		size_t edges = c->trees[t].count - 1, chunk = c->chunk + t * c->pieces;
+		for (size_t k = 0; k < edges; k++) {
+			size_t i = up ? k : edges - 1 - k;
+			uint32_t rank = c->trees[0].upwards[i], *last = c->last[t];
+			rank = t > 0 ? c->image[rank] : rank;
+			uint32_t parent = c->trees[t].parent[rank];
+			uint32_t from = up ? rank : parent, to = up ? parent : rank;
+			size_t channel = channel_of(c, t, from, to);
+			if (is_leaf(c, t, from) == leaves)
+				c->sends[t][i] = schedule_send(c->builder, from, to, chunk, channel,
+							       &last[from], 1);
+			if (is_leaf(c, t, to) == leaves)
+				last[to] = (up ? schedule_reduce : schedule_copy)(
+					c->builder, to, chunk, channel, c->sends[t][i], &last[to],
+					1);
+		}
 	}
 }
 
-static void down(struct schedule_builder *builder, const struct pattern_tree *tree, size_t channel,
-		 size_t chunk, uint32_t *last)
-{
-	for (size_t i = tree->count - 1; i-- > 0;) {
-		uint32_t rank = tree->upwards[i], parent = tree->parent[rank];
-		uint32_t send =
-			schedule_send(builder, parent, rank, chunk, channel, &last[parent], 1);
-		last[rank] = schedule_copy(builder, rank, chunk, channel, send, &last[rank], 1);
-	}
-}
-
-/* Moves the pieces of a channel up to the root with sums (if climbs) and down to all ranks. Each
- * piece moves independently, so that pieces are pipelined. */
-static void climb(struct schedule_builder *builder, const struct pattern_tree *tree, size_t channel,
-		  size_t pieces, bool climbs)
+/* Moves the pieces up to the root with sums (if climbs) and down to all ranks. Each piece moves
+ * independently, so that pieces are pipelined. */
+static void climb(struct climb *c, bool climbs)
 {
 	struct arena *arena = arena_new();
-	uint32_t *last = ARENA_ARRAY(arena, tree->count, uint32_t);
-	for (size_t chunk = channel * pieces; chunk < (channel + 1) * pieces; chunk++) {
-		for (size_t rank = 0; rank < tree->count; rank++)
-			last[rank] = NO_STEP;
-		if (climbs)
-			up(builder, tree, channel, chunk, last);
-		down(builder, tree, channel, chunk, last);
+	size_t ranks = c->trees[0].count;
+	for (size_t t = 0; t < c->tree_count; t++) {
+		c->last[t] = ARENA_ARRAY(arena, ranks, uint32_t);
+		c->sends[t] = ARENA_ARRAY(arena, ranks, uint32_t);
+	}
+	for (size_t piece = 0; piece < c->pieces; piece++) {
+		c->chunk = c->channel * c->pieces + piece;
+		for (size_t i = 0; i < c->tree_count * ranks; i++)
+			c->last[i / ranks][i % ranks] = NO_STEP;
+		for (int leaves = 1; climbs && leaves >= 0; leaves--)
+			cross(c, true, leaves);
+		for (int leaves = 0; leaves <= 1; leaves++)
+			cross(c, false, leaves);
 	}
 	arena_free(arena);
+}
+
+/* Sets the nodes and images of ranks. Returns false if the trees of a pair are not images of each
+ * other. */
+static bool are_images(struct arena *arena, const struct algorithm_spec *spec, size_t order,
+		       struct climb *c)
+{
+	struct pattern_nodes nodes = pattern_nodes(arena, spec, order);
+	c->image = ARENA_ARRAY(arena, spec->rank_count, uint32_t);
+	c->node = ARENA_ARRAY(arena, spec->rank_count, uint32_t);
+	if (nodes.count % 2 > 0 || nodes.most != nodes.least)
+		return false;
+	for (size_t i = 0; i < spec->rank_count; i++) {
+		size_t node = i / nodes.most, other = nodes.count - 1 - node;
+		c->node[nodes.ranks[i]] = (uint32_t)node;
+		c->image[nodes.ranks[i]] = nodes.ranks[other * nodes.most + i % nodes.most];
+	}
+	return true;
 }
 
 const struct schedule *pattern_trees(const struct algorithm *algorithm, struct arena *arena,
@@ -237,11 +288,17 @@ const struct schedule *pattern_trees(const struct algorithm *algorithm, struct a
 	size_t trees = algorithm->tree_count(algorithm, spec);
 	size_t pieces = algorithm->pipelined ? spec->pipeline_count : 1;
 	struct schedule_builder *builder =
-		pattern_begin(algorithm, arena, spec, trees, trees * pieces,
-			      (climbs ? 4 : 2) * trees * pieces * (spec->rank_count - 1));
-	for (size_t channel = 0; channel < trees; channel++) {
-		struct pattern_tree tree = algorithm->tree_of(algorithm, arena, spec, channel);
-		climb(builder, &tree, channel, pieces, climbs);
+		pattern_begin(algorithm, arena, spec, algorithm->paired ? 2 * trees : trees,
+			      trees * pieces, (climbs ? 4 : 2) * trees * pieces * (spec->rank_count - 1));
+	bool heads = algorithm->cost == COST_MULTICAST;
+	for (size_t channel = 0; channel < trees;) {
+		struct climb c = {.builder = builder, .channel = channel, .pieces = pieces};
+		bool pair = algorithm->paired && schedule_is_folded(builder) &&
+			    are_images(arena, spec, heads ? 0 : channel / 2, &c);
+		for (; c.tree_count < (pair ? 2 : 1); c.tree_count++)
+			c.trees[c.tree_count] =
+				algorithm->tree_of(algorithm, arena, spec, channel++);
+		climb(&c, climbs);
 	}
 	return schedule_finish(builder);
 }

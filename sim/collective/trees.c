@@ -13,7 +13,7 @@
  * First tree, over nodes 0..m-1: take a node's lowest set bit. Its parent has the next higher bit
  * set instead (and that bit cleared); if that is beyond the end, the bit is only cleared. Node 0 is
  * the root and has one child. The second tree is the first one shifted by one node (m odd) or
- * mirrored (m even).
+ * mirrored (m even). Then a machine and its image are folded (pattern.c).
  *
  * nvls_tree: NVLink SHARP in each machine and the same trees between machines. The i-th GPU of each
  * machine is the head of part i of the buffer. The switch adds the values of the machine for the
