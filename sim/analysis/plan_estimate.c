@@ -157,6 +157,25 @@ static const struct unit_least *units_scaled(struct arena *arena, const struct k
 	return scaled;
 }
 
+/* Returns the time of the bytes of a message between stages over the links of a machine, of which
+ * each GPU has an equal part, or over those of a GPU. */
+static double message_s(const struct plan_passes *p, const struct training_plan *plan)
+{
+	size_t next = plan_neighbour(plan, 0, AXIS_PIPELINE, 1 % plan->sizes[AXIS_PIPELINE]);
+	double own_Bps = p->links.machine_Bps / (double)p->links.machine_gpus;
+	return plan_message_B(plan, p->scenario->jobs[0].stack, 0) /
+	       (next < p->links.machine_gpus ? p->links.gpu_Bps : own_Bps);
+}
+
+/* Returns the factor of all passes for the blocks of messages: stages with several chunks post
+ * their two receives before they compute, and a message that waits holds its blocks. */
+static double held_ratio(const struct plan_passes *p, const struct training_plan *plan)
+{
+	const struct job_entry *job = &p->scenario->jobs[0];
+	double all = p->scenario->topology.gpus[job->gpus[0]].params.multiprocessors_count;
+	return plan->chunk_count > 1 ? all / (all - 2 * MESSAGE_BLOCKS) : 1;
+}
+
 /* While a stage waits for others, its host calls ahead, so that calls do not make a bubble longer.
  * Gathers go on in a bubble, so that only the busiest stage needs their time. */
 double plan_passes_estimate_s(struct plan_passes *p, struct arena *scratch,
@@ -164,14 +183,15 @@ double plan_passes_estimate_s(struct plan_passes *p, struct arena *scratch,
 {
 	const struct known_units *known = units_of(p, scratch, plan);
 	const struct known_pass *pass = pass_find(p, pass_key(scratch, plan, gathers));
-	double units_s = units_pass_s(known->units, known->count);
-	double busiest_s =
-		fmax(1, pass->all_s / units_s) * plan_busiest_s(plan, known->units, known->count);
+	double units_s = units_pass_s(known->units, known->count), held = held_ratio(p, plan);
+	double busiest_s = fmax(1, held * pass->all_s / units_s) *
+			   plan_busiest_s(plan, known->units, known->count);
 	if (gathers)
 		return busiest_s;
-	const struct unit_least *units =
-		units_scaled(scratch, known, fmax(1, (pass->all_s - pass->host_s) / units_s));
-	double played_s = plan_timetable_s(scratch, plan, units, known->count, &p->links);
+	const struct unit_least *units = units_scaled(
+		scratch, known, fmax(1, held * (pass->all_s - pass->host_s) / units_s));
+	double played_s =
+		plan_timetable_s(scratch, plan, units, known->count, &p->links, message_s(p, plan));
 	return fmax(plan_least_s(plan, units, known->count, &p->links), fmax(played_s, busiest_s));
 }
 

@@ -562,6 +562,8 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	plan_meter_begin(&s->meter, 1, s->meter.done, none ? 0 : ending.later_steps);
 	if (!none && !run_best(s, plans, search->best_count, fault))
 		return false;
+	for (size_t i = 0; i < search->best_count && !none; i++)
+		search->first_count += !plans[i].confirmed && !is_whole(s, &plans[i]);
 	struct found_plan *found = ARENA_ARRAY(s->arena, kept, struct found_plan);
 	for (size_t i = 0; i < kept; i++)
 		found[i] = plans[i].found;

@@ -49,7 +49,9 @@ struct plan_search {
 	 * memory */
 	const struct found_plan *plans;
 	size_t plan_count;
-	size_t best_count; /* the first ones, which have intervals */
+	size_t best_count;  /* the first ones, which have intervals */
+	size_t first_count; /* of these, plans whose step is a first step, because no whole steps
+			     * confirmed it */
 };
 
 /* Returns NULL after errors in diag or after a broken invariant, both described by *fault. */

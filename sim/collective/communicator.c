@@ -8,9 +8,6 @@
 enum { OPERATION_ROOM_FIRST = 16 };
 /* The flow of an addition has no room for more cores, and more threads do not add bandwidth. */
 enum { REDUCE_CORES_MAX = 16 };
-/* Thread blocks that a message between two GPUs occupies on both, also while one waits for the
- * other (NCCL, paths.cc: NCCL_NCHANNELS_PER_NET_PEER is 2 across machines, and more inside one). */
-static const double MESSAGE_BLOCKS = 2;
 /* communicator_open opens the connections for an all-reduce of this size; other connections are
  * opened on first use. */
 static const double OPENING_B = 67108864;

@@ -30,6 +30,10 @@ struct comm_rank {
 	struct cpu *core;    /* core of its network thread; NULL: one of the guest's cores */
 };
 
+/* Thread blocks that a message between two GPUs occupies on both, also while one waits for the
+ * other (NCCL, paths.cc: NCCL_NCHANNELS_PER_NET_PEER is 2 across machines, and more inside one). */
+enum { MESSAGE_BLOCKS = 2 };
+
 struct communicator_spec {
 	struct arena *arena;
 	struct engine *engine;

@@ -209,8 +209,8 @@ static bool is_leaf(const struct climb *c, size_t tree, uint32_t rank)
 	return c->tree_count > 1 && (c->node[rank] + tree) % 2 > 0;
 }
 
-/* Messages to a parent and to a leaf have channels of their own, because a class can be the parent
- * of another one in one tree and its leaf in the other, and wires carry one message at a time. */
+/* Messages from a leaf and to a leaf have channels of their own, because a wire carries one message
+ * at a time. One class can be the parent of another one in a tree, and its leaf in the other. */
 static size_t channel_of(const struct climb *c, size_t tree, uint32_t from, uint32_t to)
 {
 	if (c->tree_count == 1)
@@ -234,9 +234,9 @@ static void cross(const struct climb *c, bool up, bool leaves)
 				c->sends[t][i] = schedule_send(c->builder, from, to, chunk, channel,
 							       &last[from], 1);
 			if (is_leaf(c, t, to) == leaves)
-				last[to] = (up ? schedule_reduce : schedule_copy)(
-					c->builder, to, chunk, channel, c->sends[t][i], &last[to],
-					1);
+				last[to] = (up ? schedule_reduce
+					       : schedule_copy)(c->builder, to, chunk, channel,
+								c->sends[t][i], &last[to], 1);
 		}
 	}
 }
@@ -287,9 +287,9 @@ const struct schedule *pattern_trees(const struct algorithm *algorithm, struct a
 	bool climbs = algorithm->collective == COLLECTIVE_ALL_REDUCE;
 	size_t trees = algorithm->tree_count(algorithm, spec);
 	size_t pieces = algorithm->pipelined ? spec->pipeline_count : 1;
-	struct schedule_builder *builder =
-		pattern_begin(algorithm, arena, spec, algorithm->paired ? 2 * trees : trees,
-			      trees * pieces, (climbs ? 4 : 2) * trees * pieces * (spec->rank_count - 1));
+	struct schedule_builder *builder = pattern_begin(
+		algorithm, arena, spec, algorithm->paired ? 2 * trees : trees, trees * pieces,
+		(climbs ? 4 : 2) * trees * pieces * (spec->rank_count - 1));
 	bool heads = algorithm->cost == COST_MULTICAST;
 	for (size_t channel = 0; channel < trees;) {
 		struct climb c = {.builder = builder, .channel = channel, .pieces = pieces};

@@ -314,6 +314,9 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 	const char *title = arena_printf(
 		arena, "Best plans of %s: %zu are possible, %zu fit, the search needs %zu",
 		search->name, search->possible_count, search->fitting_count, search->needed_count);
+	if (search->first_count > 0)
+		title = arena_printf(arena, "%s; %zu of these rows show a first step", title,
+				     search->first_count);
 	if (search->fitting_count == 0)
 		title = arena_printf(arena,
 				     "No plan of %s fits into the memory of a GPU: %zu are "

@@ -253,13 +253,18 @@ struct plan_links {
 double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
 		    const struct plan_links *links);
 /* Returns the time in which a machine sends a byte of each of its data groups, on average over
- * machines: each machine but one sends a byte of a gathered or reduced buffer. */
-double plan_data_s_per_B(const struct training_plan *plan, const struct plan_links *links);
+ * machines: each machine but one sends a byte of a gathered or reduced buffer. If `sent` is set,
+ * the time is that of the busiest machine with NCCL's algorithms. In a ring each rank sends what
+ * all ranks but one have. In a double tree of more than two machines, one that is not a leaf sends
+ * a byte up and a byte down. */
+double plan_data_s_per_B(const struct training_plan *plan, const struct plan_links *links,
+			 bool sent);
 /* Returns the end of a step in which passes begin in the order of the schedule as soon as their
- * inputs are there (sim/training/plan_timetable.c). */
+ * inputs are there (sim/training/plan_timetable.c). A message between stages takes message_s.
+ * Stages with one chunk receive it only when they wait for it. */
 double plan_timetable_s(struct arena *arena, const struct training_plan *plan,
 			const struct unit_least *units, size_t count,
-			const struct plan_links *links);
+			const struct plan_links *links, double message_s);
 /* Returns the time of all passes of the busiest stage, without a bubble. */
 double plan_busiest_s(const struct training_plan *plan, const struct unit_least *units,
 		      size_t count);

@@ -85,7 +85,8 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 	return list;
 }
 
-double plan_data_s_per_B(const struct training_plan *plan, const struct plan_links *links)
+double plan_data_s_per_B(const struct training_plan *plan, const struct plan_links *links,
+			 bool sent)
 {
 	double inside = 0, stage = 0; /* GPUs of the machine: of a data group, and of a stage */
 	size_t each = plan->sizes[AXIS_DATA] / (size_t)plan->params->replicas_count;
@@ -97,7 +98,12 @@ double plan_data_s_per_B(const struct training_plan *plan, const struct plan_lin
 	}
 	double ranks = (double)plan_sharers(plan);
 	double machines = fmax(1, ranks / inside);
-	return stage / inside * (1 - 1 / machines) / links->machine_Bps;
+	double others_ratio = 1 - 1 / machines;
+	if (sent && plan->params->sharding != SHARDING_NONE && machines > 1)
+		others_ratio = 1 - 1 / ranks;
+	else if (sent && machines > 2)
+		others_ratio = 1;
+	return stage / inside * others_ratio / links->machine_Bps;
 }
 
 struct stage_least {                          /* of a micro-batch */
@@ -152,7 +158,7 @@ double plan_least_s(const struct training_plan *plan, const struct unit_least *u
 		    const struct plan_links *links)
 {
 	double least_s = 0, before_s = 0, behind_s = 0, last_s = 0;
-	double s_per_B = plan_data_s_per_B(plan, links);
+	double s_per_B = plan_data_s_per_B(plan, links, false);
 	double gpu_s_per_B = (1 - 1 / (double)plan_sharers(plan)) / links->gpu_Bps;
 	double micro = (double)plan->micro_batch_count;
 	bool gathers = plan->params->sharding == SHARDING_PARAMETERS;

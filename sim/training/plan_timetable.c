@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The timetable of a plan's step: each pass begins when its stage has ended the pass before and its
- * input is there. Passes take the times of their units, messages take none, and data groups take
- * the time of their bytes over the links of a machine or of a GPU. */
+ * input is there. Passes take the times of their units, all messages take the same time, and data
+ * groups take the time of their bytes over the links of a machine or of a GPU. */
 #include "sim/training/plan.h"
 
 /* PASSES_MOST: passes of all stages, of which more are extended from periods of the schedule. */
@@ -17,7 +17,7 @@ struct timetable {
 	const struct training_plan *plan;
 	const struct unit_least *units;
 	size_t unit_count, stage_count;
-	double gather_s_per_B, reduce_s_per_B;
+	double gather_s_per_B, reduce_s_per_B, message_s;
 	double *done_s[2]; /* by direction, micro-batch and part of the network; 0: not done */
 	struct stage_row *rows;
 };
@@ -80,7 +80,9 @@ static bool advance(const struct timetable *t, size_t stage)
 	double input_s = edge ? row->now_s : t->done_s[backward][backward ? at + 1 : at - 1];
 	if (!edge && !(input_s > 0))
 		return false;
-	row->now_s = fmax(row->now_s, input_s);
+	if (!edge && t->plan->chunk_count == 1) /* the stage posts its receive only now */
+		input_s = fmax(row->now_s, input_s);
+	row->now_s = fmax(row->now_s, input_s + (edge ? 0 : t->message_s));
 	pass(t, row, slot, part);
 	if (slot->kind != SLOT_WEIGHTS)
 		t->done_s[backward][at] = row->now_s;
@@ -128,10 +130,10 @@ static double play(struct arena *arena, struct timetable *t)
 
 double plan_timetable_s(struct arena *arena, const struct training_plan *plan,
 			const struct unit_least *units, size_t count,
-			const struct plan_links *links)
+			const struct plan_links *links, double message_s)
 {
 	size_t stages = plan->sizes[AXIS_PIPELINE], passes = stages * plan->chunk_count;
-	double machine_s = plan_data_s_per_B(plan, links), ends_s[2];
+	double machine_s = plan_data_s_per_B(plan, links, true), ends_s[2];
 	double gpu_s = (1 - 1 / (double)plan_sharers(plan)) / links->gpu_Bps;
 	bool whole = passes * plan->micro_batch_count <= PASSES_MOST;
 	double all_reduce = plan->params->sharding == SHARDING_NONE ? 2 : 1;
@@ -146,6 +148,7 @@ double plan_timetable_s(struct arena *arena, const struct training_plan *plan,
 			.stage_count = stages,
 			.gather_s_per_B = fmax(machine_s, gpu_s),
 			.reduce_s_per_B = fmax(all_reduce * machine_s, gpu_s),
+			.message_s = message_s,
 		};
 		ends_s[i] = play(arena, &t);
 		if (played[i].played_count == plan->micro_batch_count)

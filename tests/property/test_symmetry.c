@@ -23,8 +23,8 @@ struct draw {
 	double near_ratio;              /* largest error of its time; 0: every result is equal */
 };
 
-static const char *const algorithms[] = {"ring", "hierarchical", "binary_tree", "double_tree",
-					 "multi_ring", "auto"};
+static const char *const algorithms[] = {"ring",        "hierarchical", "binary_tree",
+					 "double_tree", "multi_ring",   "auto"};
 static const char *const others[] = {"all_gather", "reduce_scatter", "broadcast", "all_to_all"};
 
 static const char *draw_network(struct arena *arena, struct rng *rng)

@@ -73,6 +73,8 @@ run 2 -o run.csv
 [ "$(step best.csv 2)" = "$(step run.csv 2)" ] || complain "the best plan takes $(step best.csv 2), not $(step run.csv 2)"
 run 4 --set case.steps=1 --set case.steps_warmup=0 -o run.csv
 [ "$(step best.csv 3)" = "$(step run.csv 2)" ] || complain "the first step takes $(step best.csv 3), not $(step run.csv 2)"
+plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 --format table -o best.txt
+grep -q '; 1 of these rows show a first step$' best.txt || complain "the title is $(head -n 1 best.txt)"
 # shellcheck disable=SC2086 # lists of words
 plan dgx-h100 8 --plan $fixed --vary plan.pp=2,4 $two -o given.csv && run 4 $two -o run.csv
 [ "$(step given.csv 3)" = "$(step run.csv 2)" ] || complain "two steps take $(step given.csv 3), not $(step run.csv 2)"

@@ -115,7 +115,7 @@ static void schedules_that_split_backward_have_their_own_units(void)
 /* Returns the end of a step of two stages with two units each. Forward of a unit takes 1 s,
  * backward 2 s. A machine has one GPU. */
 static double timetable_s(struct plan_params params, double batch, double reduced_B,
-			  const struct plan_links *links)
+			  const struct plan_links *links, double message_s)
 {
 	params.pp_count = 2;
 	params.global_batch_count = 2 * batch;
@@ -127,7 +127,7 @@ static double timetable_s(struct plan_params params, double batch, double reduce
 					       .backward_s = 2,
 					       .gathered_B = 1.5,
 					       .reduced_B = reduced_B};
-	return plan_timetable_s(arena, plan, units, 4, links);
+	return plan_timetable_s(arena, plan, units, 4, links, message_s);
 }
 
 /* Three micro-batches pass two stages with 1F1B, so a step takes (3 + 1) x (2 + 4) s. The two ranks
@@ -141,19 +141,48 @@ static void timetable_gathers_in_each_pass_and_reduces_beside_them(void)
 {
 	static const struct plan_links machine = {1, 0.5, 1e12}, gpu = {1, 1e12, 0.5};
 	struct plan_params params = one_gpu;
-	CHECK_NEAR(timetable_s(params, 3, 0, &machine), 24, 1e-9);
-	CHECK_NEAR(timetable_s(params, 3, 1, &machine), 26, 1e-9);
-	CHECK_NEAR(timetable_s(params, 3, 5, &machine), 42, 1e-9);
-	CHECK_NEAR(timetable_s(params, 3, 5, &gpu), 22 + 2 * 5, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 0, &machine, 0), 24, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 1, &machine, 0), 26, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 5, &machine, 0), 42, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 5, &gpu, 0), 22 + 2 * 5, 1e-9);
 	/* 10,001 micro-batches are extended from periods of 2 */
-	CHECK_NEAR(timetable_s(params, 10001, 0, &machine), 10002 * 6.0, 1e-9);
+	CHECK_NEAR(timetable_s(params, 10001, 0, &machine, 0), 10002 * 6.0, 1e-9);
 	params.sharding = SHARDING_PARAMETERS;
-	CHECK_NEAR(timetable_s(params, 3, 1, &machine), 28 + 1, 1e-9);
-	CHECK_NEAR(timetable_s(params, 3, 5, &machine), 42, 1e-9);
-	CHECK_NEAR(timetable_s(params, 3, 1, &gpu), 28 + 1, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 1, &machine, 0), 28 + 1, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 5, &machine, 0), 42, 1e-9);
+	CHECK_NEAR(timetable_s(params, 3, 1, &gpu, 0), 28 + 1, 1e-9);
+}
+
+/* A stage with one chunk receives a message only when it waits for it. So the second stage begins
+ * 0.5 s later, and both wait for 0.5 s before each further pair of passes that the stages take in
+ * turn: backward of the first micro-batch of the first stage goes from 9 to 13 s, that of the third
+ * one from 22 to 26 s. */
+static void messages_delay_stages_that_wait_for_them(void)
+{
+	static const struct plan_links links = {1, 1e12, 1e12};
+	CHECK_NEAR(timetable_s(one_gpu, 3, 0, &links, 0.5), 24 + 4 * 0.5, 1e-9);
+}
+
+/* Four ranks of a data group in two machines send 3/4 of a byte to others in a ring, where the
+ * least time has one half. In double trees of four machines with one GPU each, a machine sends a
+ * byte up and a byte down, where the least time has 3/4 of them. */
+static void data_groups_send_over_rings_and_trees(void)
+{
+	static const struct plan_links two = {2, 1, 1e12}, one = {1, 1, 1e12};
+	struct plan_params params = one_gpu;
+	const struct training_plan *plan = plan_of(params, 4);
+	CHECK_NEAR(plan_data_s_per_B(plan, &one, false), 0.75, 1e-12);
+	CHECK_NEAR(plan_data_s_per_B(plan, &one, true), 1, 1e-12);
+	CHECK_NEAR(plan_data_s_per_B(plan, &two, true), 0.5, 1e-12);
+	params.sharding = SHARDING_OPTIMIZER;
+	plan = plan_of(params, 4);
+	CHECK_NEAR(plan_data_s_per_B(plan, &two, false), 0.5, 1e-12);
+	CHECK_NEAR(plan_data_s_per_B(plan, &two, true), 0.75, 1e-12);
 }
 
 static const struct test tests[] = {
+	TEST(messages_delay_stages_that_wait_for_them),
+	TEST(data_groups_send_over_rings_and_trees),
 	TEST(timetable_gathers_in_each_pass_and_reduces_beside_them),
 	TEST(gathers_count_from_four_micro_batches_on),
 	TEST(plans_share_a_micro_batch_unless_they_gather),

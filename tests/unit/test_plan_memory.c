@@ -475,10 +475,10 @@ static void gradients_of_weights_are_computed_beside_the_last_data(void)
 						       .reduced_B = 5};
 		CHECK_NEAR(plan_least_s(plan, units, 4, &slow), 12 + 10 - 4, 1e-12);
 		CHECK_NEAR(plan_least_s(plan, units, 4, &fast), 2 + 12, 1e-9);
-		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow), 13 + 2 * 5, 1e-12);
-		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &fast), 2 + 12, 1e-9);
+		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow, 0), 13 + 2 * 5, 1e-12);
+		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &fast, 0), 2 + 12, 1e-9);
 		params.sharding = SHARDING_OPTIMIZER;
-		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow), 13 + 5 + 4, 1e-9);
+		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow, 0), 13 + 5 + 4, 1e-9);
 	}
 	arena_free(arena);
 }
