@@ -287,14 +287,14 @@ const struct schedule *pattern_trees(const struct algorithm *algorithm, struct a
 	bool climbs = algorithm->collective == COLLECTIVE_ALL_REDUCE;
 	size_t trees = algorithm->tree_count(algorithm, spec);
 	size_t pieces = algorithm->pipelined ? spec->pipeline_count : 1;
-	struct schedule_builder *builder = pattern_begin(
-		algorithm, arena, spec, algorithm->paired ? 2 * trees : trees, trees * pieces,
-		(climbs ? 4 : 2) * trees * pieces * (spec->rank_count - 1));
+	bool paired = algorithm->paired && spec->fold;
+	struct schedule_builder *builder =
+		pattern_begin(algorithm, arena, spec, paired ? 2 * trees : trees, trees * pieces,
+			      (climbs ? 4 : 2) * trees * pieces * (spec->rank_count - 1));
 	bool heads = algorithm->cost == COST_MULTICAST;
 	for (size_t channel = 0; channel < trees;) {
 		struct climb c = {.builder = builder, .channel = channel, .pieces = pieces};
-		bool pair = algorithm->paired && schedule_is_folded(builder) &&
-			    are_images(arena, spec, heads ? 0 : channel / 2, &c);
+		bool pair = paired && are_images(arena, spec, heads ? 0 : channel / 2, &c);
 		for (; c.tree_count < (pair ? 2 : 1); c.tree_count++)
 			c.trees[c.tree_count] =
 				algorithm->tree_of(algorithm, arena, spec, channel++);
