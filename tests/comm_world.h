@@ -39,16 +39,26 @@ struct comm_world {
 	size_t rank_order[COMM_LOG][COMM_RANKS_MAX], rank_done_count[COMM_LOG];
 };
 
+/* Returns a table of latencies that this library uses from now on and that a test may change. */
+static inline struct nccl_latencies *comm_world_latencies(struct library_params *library)
+{
+	static struct nccl_latencies table;
+	table = library->own_latencies ? *library->own_latencies : nccl_latencies[library->tuning];
+	library->own_latencies = &table;
+	return &table;
+}
+
 static inline void comm_world_free_library(struct library_params *library)
 {
 	library->algorithm = "ring";
 	library->protocol = CHOOSE_SIMPLE;
 	library->channels_count = 1;
-	library->base_ring_simple_s = library->base_tree_simple_s = 0;
+	struct nccl_latencies *table = comm_world_latencies(library);
+	table->base_s[0][PROTOCOL_SIMPLE] = table->base_s[1][PROTOCOL_SIMPLE] = 0;
+	for (size_t class = 0; class < HOP_CLASS_COUNT; class ++)
+		table->hop_s[0][class][PROTOCOL_SIMPLE] = table->hop_s[1][class][PROTOCOL_SIMPLE] =
+			0;
 	library->channel_net_s = 0;
-	library->ring_nvlink_simple_s = library->ring_pci_simple_s = 0;
-	library->ring_net_simple_s = library->tree_nvlink_simple_s = 0;
-	library->tree_pci_simple_s = library->tree_net_simple_s = 0;
 	library->wire_nvlink_s = library->wire_pci_s = library->wire_net_s = 0;
 	library->nvlink_efficiency_ratio = library->pci_efficiency_ratio = 1;
 	library->net_efficiency_ratio = library->tree_ratio = 1;

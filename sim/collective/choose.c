@@ -28,35 +28,11 @@ static double plateau_ratio(const struct library_params *lib, const struct comm_
 									     : 1;
 }
 
-static double table_base_s(const struct library_params *lib, bool tree, enum protocol protocol)
-{
-	const double table[2][PROTOCOL_COUNT] = {
-		{lib->base_ring_ll_s, lib->base_ring_ll128_s, lib->base_ring_simple_s},
-		{lib->base_tree_ll_s, lib->base_tree_ll128_s, lib->base_tree_simple_s},
-	};
-	return table[tree][protocol];
-}
-
 static double base_s(const struct library_params *lib, const struct comm_shape *shape, bool tree,
 		     enum protocol protocol)
 {
-	return lib->latency_scale_ratio * table_base_s(lib, tree, protocol) *
+	return lib->latency_scale_ratio * lib->latencies.base_s[tree][protocol] *
 	       plateau_ratio(lib, shape, tree, protocol);
-}
-
-/* Returns the latency of a hop including the wire, as in NCCL's tables. */
-static double table_hop_s(const struct library_params *lib, bool tree, enum protocol protocol,
-			  enum hop_class class)
-{
-	const double table[2][HOP_CLASS_COUNT][PROTOCOL_COUNT] = {
-		{{lib->ring_nvlink_ll_s, lib->ring_nvlink_ll128_s, lib->ring_nvlink_simple_s},
-		 {lib->ring_pci_ll_s, lib->ring_pci_ll128_s, lib->ring_pci_simple_s},
-		 {lib->ring_net_ll_s, lib->ring_net_ll128_s, lib->ring_net_simple_s}},
-		{{lib->tree_nvlink_ll_s, lib->tree_nvlink_ll128_s, lib->tree_nvlink_simple_s},
-		 {lib->tree_pci_ll_s, lib->tree_pci_ll128_s, lib->tree_pci_simple_s},
-		 {lib->tree_net_ll_s, lib->tree_net_ll128_s, lib->tree_net_simple_s}},
-	};
-	return table[tree][class][protocol];
 }
 
 /* Returns the latency of a hop including the wire for these ranks. It contains the fitted scales of
@@ -65,7 +41,7 @@ static double table_hop_s(const struct library_params *lib, bool tree, enum prot
 static double whole_hop_s(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, enum hop_class class)
 {
-	double hop_s = table_hop_s(lib, tree, protocol, class);
+	double hop_s = lib->latencies.hop_s[tree][class][protocol];
 	bool across = shape->node_count > 1;
 	if (protocol == PROTOCOL_LL && class != HOP_NET && across)
 		hop_s *= lib->ll_nodes_ratio;
@@ -466,12 +442,12 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	choice->channel_count = (size_t)at_once;
 	choice->pipeline_count = 1;
 	choice->block_count = (size_t)fmin(blocks, share * at_once);
-	choice->start_s = lib->latency_scale_ratio * table_base_s(lib, false, small) +
+	choice->start_s = lib->latency_scale_ratio * lib->latencies.base_s[false][small] +
 			  lib->start_s + (double)choice->block_count * lib->channel_start_s +
 			  ((double)shape->rank_most - 1) * lib->message_s;
 	if (lib->message_simple_s > 0 && small == PROTOCOL_SIMPLE)
 		choice->start_s += lib->message_simple_s -
-				   lib->latency_scale_ratio * table_base_s(lib, false, small);
+				   lib->latency_scale_ratio * lib->latencies.base_s[false][small];
 	if (lib->block_copy_Bps > 0) /* each rank copies its own part */
 		choice->copy_spB = 1 / (blocks * lib->block_copy_Bps);
 	if (!shape->socket)
@@ -480,7 +456,8 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
 		enum hop_class hop = (enum hop_class)k;
 		enum protocol protocol = hop == HOP_NET ? PROTOCOL_SIMPLE : small;
-		double whole_s = lib->latency_scale_ratio * table_hop_s(lib, false, protocol, hop);
+		double whole_s =
+			lib->latency_scale_ratio * lib->latencies.hop_s[false][hop][protocol];
 		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
 		choice->channel_cap_Bps[k] = fmin(share, blocks / at_once) *
 					     reached_Bps(lib, shape, false, protocol, hop);

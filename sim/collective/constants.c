@@ -60,23 +60,16 @@ void library_reach(struct library_params *lib, const struct comm_shape *shape)
 	const struct collective_constants *k = lib->constants[shape->generation];
 	if (!k)
 		return;
-	double *const starts[][3] = {
-		{&lib->base_ring_ll_s, &lib->base_ring_ll128_s, &lib->base_ring_simple_s},
-		{&lib->base_tree_ll_s, &lib->base_tree_ll128_s, &lib->base_tree_simple_s}};
-	double *const hops[][3] = {
-		{&lib->ring_nvlink_ll_s, &lib->ring_nvlink_ll128_s, &lib->ring_nvlink_simple_s},
-		{&lib->tree_nvlink_ll_s, &lib->tree_nvlink_ll128_s, &lib->tree_nvlink_simple_s},
-		{&lib->ring_pci_ll_s, &lib->ring_pci_ll128_s, &lib->ring_pci_simple_s},
-		{&lib->tree_pci_ll_s, &lib->tree_pci_ll128_s, &lib->tree_pci_simple_s}};
 	const double start_ratios[] = {k->start_ll_ratio, k->start_ll128_ratio,
 				       k->start_simple_ratio};
 	const double hop_ratios[] = {k->hop_ll_ratio, k->hop_ll128_ratio, k->hop_simple_ratio};
-	for (size_t p = 0; p < 3; p++) {
-		for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
-			*starts[i][p] *= start_ratios[p];
-		for (size_t i = 0; i < sizeof hops / sizeof hops[0]; i++)
-			*hops[i][p] *= hop_ratios[p];
-	}
+	struct nccl_latencies *table = &lib->latencies;
+	for (size_t p = 0; p < PROTOCOL_COUNT; p++)
+		for (size_t tree = 0; tree < 2; tree++) {
+			table->base_s[tree][p] *= start_ratios[p];
+			table->hop_s[tree][HOP_NVLINK][p] *= hop_ratios[p];
+			table->hop_s[tree][HOP_PCI][p] *= hop_ratios[p];
+		}
 	lib->nvlink_efficiency_ratio *= k->nvlink_ratio;
 	lib->pci_efficiency_ratio *= k->pci_ratio;
 	lib->ll_ratio *= k->ll_data_ratio;

@@ -80,7 +80,28 @@ void library_resolve(struct library_params *lib, int generation)
 	preset(&lib->nvlink_planned_ratio, k->planned_ratio);
 	lib->ll_ratio *= k->ll_scale;
 	lib->nvlink_efficiency_ratio *= k->reached_ratio;
+	lib->latencies = lib->own_latencies ? *lib->own_latencies : nccl_latencies[lib->tuning];
 }
+
+/* src/graph/tuning.cc, baseLat and hwLat: LL, LL128 and Simple, over NVLink, PCIe and a network.
+ * The releases from 2.18 to 2.22 differ only for trees with Simple: their 28 us for a hop contained
+ * the time of a chunk of 256 KiB at 12 GB/s. This time is simulated here, so all releases have the
+ * numbers of 2.22 without it. */
+const struct nccl_latencies nccl_latencies[TUNING_COUNT] = {
+	[TUNING_2_18] =
+		{.base_s = {{6.6e-6, 14e-6, 8.4e-6}, {6.8e-6, 14e-6, 8.4e-6}},
+		 .hop_s = {{{0.6e-6, 1.9e-6, 3.4e-6},
+			    {1e-6, 2.5e-6, 5.7e-6},
+			    {2.7e-6, 4e-6, 14e-6}},
+			   {{0.6e-6, 1.25e-6, 4e-6}, {1e-6, 1.9e-6, 4e-6}, {5e-6, 8.5e-6, 14e-6}}}},
+	[TUNING_2_8] = {.base_s = {{3.6e-6, 10e-6, 8.4e-6}, {4.4e-6, 4.4e-6, 8.4e-6}},
+			.hop_s = {{{0.47e-6, 1.9e-6, 3.4e-6},
+				   {1e-6, 2.5e-6, 5.7e-6},
+				   {2.7e-6, 4e-6, 9.6e-6}},
+				  {{0.52e-6, 1.25e-6, 4e-6},
+				   {1e-6, 1.9e-6, 4e-6},
+				   {5e-6, 8.5e-6, 14e-6}}}},
+};
 
 /* Trees deviate from the model at medium sizes. NCCL corrects this with a table from 64 B on, with
  * a column for each power of two: treeCorrectionFactor. */
@@ -103,7 +124,7 @@ double tree_correction_ratio(const struct library_params *lib, enum protocol pro
 	int column = size_B < 64 ? 0 : ilogb(size_B / 64);
 	if (column >= COLUMNS)
 		return 1;
-	bool of_2_8 = lib->tree_correction == TREE_CORRECTION_2_8 && protocol == PROTOCOL_LL128;
+	bool of_2_8 = lib->tuning == TUNING_2_8 && protocol == PROTOCOL_LL128;
 	return (of_2_8 ? ll128_of_2_8 : table[protocol])[column];
 }
 
@@ -157,7 +178,8 @@ double multicast_guess_s(const struct library_params *lib, const struct comm_sha
 					  : k->speeds_Bps[0];
 		part = ranks / (2 * (ranks - 1));
 		if (two || more) {
-			net_hop_s += NVLS_TREE_HOP_S - lib->tree_net_simple_s;
+			net_hop_s += NVLS_TREE_HOP_S -
+				     lib->latencies.hop_s[true][HOP_NET][PROTOCOL_SIMPLE];
 			if (shape->generation >= GENERATION_BLACKWELL)
 				part *= tree_correction_ratio(lib, PROTOCOL_SIMPLE, size_B);
 		}

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parameters of a collective library. The defaults are the constants of NCCL's tuning model,
- * src/graph/tuning.cc, of 2.18 to 2.22. These releases differ only for trees with Simple: their 28
- * us per hop contained the time of a chunk, which later releases and these rows omit. The library
- * uses these constants for its choice, so they are settings. The difference of a real system from
- * them is in latency_scale, simple_scale, ll_nodes_scale and block_*, which are costs. wire_* is
- * the part of them that belongs to the simulated wire: a slower or faster link accounts for its own
+ * src/graph/tuning.cc, of 2.18 to 2.22; generation.c has its tables of latencies. The library uses
+ * these constants for its choice, so they are settings. The difference of a real system from them
+ * is in latency_scale, simple_scale, ll_nodes_scale and block_*, which are costs. wire_* is the
+ * part of them that belongs to the simulated wire: a slower or faster link accounts for its own
  * latency. */
 
 #include "sim/collective/library.h"
 
 #define TUNING "NCCL 2.20, src/graph/tuning.cc"
-#define LATER  "NCCL 2.22, src/graph/tuning.cc"
-
-#define HOP_ROW(field_, preset_, what_)                                                            \
-	PARAM_NUMBER(struct library_params, field_, QUANTITY_TIME, 0, 1, preset_,                  \
-		     "latency of a hop in a " what_, TUNING ", hwLat")
-#define BASE_ROW(field_, preset_, what_)                                                           \
-	PARAM_NUMBER(struct library_params, field_, QUANTITY_TIME, 0, 1, preset_,                  \
-		     "time to start a collective in a " what_, TUNING ", baseLat")
 
 static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", NULL};
 
@@ -27,7 +18,7 @@ static const char *const engines[] = {"vllm", "sglang", "tensorrt_llm", NULL};
 
 static const char *const experts_choices[] = {"library", "direct", "nodes", NULL};
 
-static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
+static const char *const tunings[] = {"2.18", "2.8", NULL};
 
 static const char *const nvls_models[] = {"2.17", "2.28", NULL};
 
@@ -133,34 +124,6 @@ static const struct param_row rows[] = {
 		     "size from which two-level servers divide a tensor over all servers; smaller "
 		     "ones are on one server each, in turn",
 		     "assumption: equal shards; a framework's exchange sets its own"),
-	BASE_ROW(base_ring_ll_s, "6.6 us", "ring with LL"),
-	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring with LL128"),
-	BASE_ROW(base_ring_simple_s, "8.4 us", "ring with Simple"),
-	BASE_ROW(base_tree_ll_s, "6.8 us", "tree with LL"),
-	BASE_ROW(base_tree_ll128_s, "14.0 us", "tree with LL128"),
-	PARAM_NUMBER(struct library_params, base_tree_simple_s, QUANTITY_TIME, 0, 1, "8.4 us",
-		     "time to start a collective in a tree with Simple", LATER ", baseLat"),
-	HOP_ROW(ring_nvlink_ll_s, "0.6 us", "ring over NVLink with LL"),
-	HOP_ROW(ring_nvlink_ll128_s, "1.9 us", "ring over NVLink with LL128"),
-	HOP_ROW(ring_nvlink_simple_s, "3.4 us", "ring over NVLink with Simple"),
-	HOP_ROW(ring_pci_ll_s, "1.0 us", "ring over PCIe with LL"),
-	HOP_ROW(ring_pci_ll128_s, "2.5 us", "ring over PCIe with LL128"),
-	HOP_ROW(ring_pci_simple_s, "5.7 us", "ring over PCIe with Simple"),
-	HOP_ROW(ring_net_ll_s, "2.7 us", "ring over the network with LL"),
-	HOP_ROW(ring_net_ll128_s, "4.0 us", "ring over the network with LL128"),
-	HOP_ROW(ring_net_simple_s, "14.0 us", "ring over the network with Simple"),
-	HOP_ROW(tree_nvlink_ll_s, "0.6 us", "tree over NVLink with LL"),
-	HOP_ROW(tree_nvlink_ll128_s, "1.25 us", "tree over NVLink with LL128"),
-	PARAM_NUMBER(struct library_params, tree_nvlink_simple_s, QUANTITY_TIME, 0, 1, "4.0 us",
-		     "latency of a hop in a tree over NVLink with Simple", LATER ", hwLat"),
-	HOP_ROW(tree_pci_ll_s, "1.0 us", "tree over PCIe with LL"),
-	HOP_ROW(tree_pci_ll128_s, "1.9 us", "tree over PCIe with LL128"),
-	PARAM_NUMBER(struct library_params, tree_pci_simple_s, QUANTITY_TIME, 0, 1, "4.0 us",
-		     "latency of a hop in a tree over PCIe with Simple", LATER ", hwLat"),
-	HOP_ROW(tree_net_ll_s, "5.0 us", "tree over the network with LL"),
-	HOP_ROW(tree_net_ll128_s, "8.5 us", "tree over the network with LL128"),
-	PARAM_NUMBER(struct library_params, tree_net_simple_s, QUANTITY_TIME, 0, 1, "14.0 us",
-		     "latency of a hop in a tree over the network with Simple", LATER ", hwLat"),
 	PARAM_NUMBER(struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "0.5 us",
 		     "wire latency that is part of a hop over NVLink",
 		     "assumption: two nvlink links at their default latency, with a switch between "
@@ -301,9 +264,10 @@ static const struct param_row rows[] = {
 	COST_SOURCED(struct library_params, ll128_tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.778",
 		     "part of the links' goodput that LL128 reaches in a tree inside one node",
 		     TUNING ": 7/9"),
-	PARAM_CHOICE(struct library_params, tree_correction, tree_corrections, "2.18",
-		     "release of NCCL whose table corrects its model of trees at medium sizes",
-		     "NCCL, src/graph/tuning.cc, treeCorrectionFactor"),
+	PARAM_CHOICE(struct library_params, tuning, tunings, "2.18",
+		     "release of NCCL whose tables give the latencies of its model and its "
+		     "correction of trees at medium sizes",
+		     "NCCL, src/graph/tuning.cc: baseLat, hwLat, treeCorrectionFactor"),
 	PARAM_NUMBER(
 		struct library_params, ll_nodes_ratio, QUANTITY_RATIO, 1, 10, "1.8",
 		"factor on the latency of hops with LL inside a node of a job with several nodes",

@@ -28,8 +28,8 @@ enum protocol { PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE, PROTOCOL_COUNT };
 enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIMPLE };
 /* Whose rules choose the algorithm: those of NCCL (choose.c), Open MPI or Gloo (choose_host.c). */
 enum library_rules { RULES_NCCL, RULES_OPENMPI, RULES_GLOO };
-/* The release of NCCL whose table corrects trees of medium sizes. */
-enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
+/* The release of NCCL whose tables of latencies and of corrections apply (generation.c). */
+enum nccl_tuning { TUNING_2_18, TUNING_2_8, TUNING_COUNT };
 /* The first release of NCCL with this model of NVLink SHARP's bandwidth. */
 enum nvls_model { NVLS_MODEL_2_17, NVLS_MODEL_2_28 };
 /* Whether the kernels of a model server take part (shots.c): only in a model server, or always. */
@@ -43,6 +43,14 @@ const char *protocol_name(enum protocol protocol); /* for example "LL128" */
 
 struct msccl;
 struct collective_constants;
+
+/* NCCL's model of latencies: the start of a collective and a hop including its wire, for rings
+ * (0) and trees (1). */
+struct nccl_latencies {
+	double base_s[2][PROTOCOL_COUNT];
+	double hop_s[2][HOP_CLASS_COUNT][PROTOCOL_COUNT];
+};
+extern const struct nccl_latencies nccl_latencies[TUNING_COUNT];
 
 /* The rows in library.c describe each field. 0 in a bandwidth of channels or of a lane, and in
  * nvlink_planned, means that of the GPUs' generation (generation.c). */
@@ -64,14 +72,6 @@ struct library_params {
 	double servers_count;
 	bool server_on_cpu, local_sum_on_cpu;
 	double shard_least_B;
-	double base_ring_ll_s, base_ring_ll128_s, base_ring_simple_s;
-	double base_tree_ll_s, base_tree_ll128_s, base_tree_simple_s;
-	double ring_nvlink_ll_s, ring_nvlink_ll128_s, ring_nvlink_simple_s;
-	double ring_pci_ll_s, ring_pci_ll128_s, ring_pci_simple_s;
-	double ring_net_ll_s, ring_net_ll128_s, ring_net_simple_s;
-	double tree_nvlink_ll_s, tree_nvlink_ll128_s, tree_nvlink_simple_s;
-	double tree_pci_ll_s, tree_pci_ll128_s, tree_pci_simple_s;
-	double tree_net_ll_s, tree_net_ll128_s, tree_net_simple_s;
 	double wire_nvlink_s, wire_pci_s, wire_net_s;
 	double latency_scale_ratio, simple_scale_ratio, ll_nodes_scale_ratio;
 	double start_s, channel_start_s, channel_net_s;
@@ -85,7 +85,10 @@ struct library_params {
 	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
 	double tree_split_ratio, tree_split_ll_ratio;
 	double tree_ratio, ll_ratio, ll128_alone_ratio, ll128_tree_ratio;
-	int tree_correction; /* enum tree_correction */
+	int tuning; /* enum nccl_tuning */
+	/* NULL: nccl_latencies[tuning]. library_resolve copies them to latencies. */
+	const struct nccl_latencies *own_latencies;
+	struct nccl_latencies latencies;
 	double ll_nodes_ratio, plateau_ratio, net_overhead_s, net_steps_more_count;
 	double lane_Bps, channels_most_count;
 	bool ll128, ring_search, own_sockets;

@@ -47,25 +47,14 @@ static const char *with_value(struct arena *arena, const char *list, const struc
 
 /* ---- GPUs ---- */
 
-static const struct param_row *gpu_row(const char *key)
-{
-	for (size_t i = 0; i < gpu_table.count; i++) {
-		char name[64];
-		param_key(&gpu_table.rows[i], name, sizeof name);
-		if (strcmp(name, key) == 0)
-			return &gpu_table.rows[i];
-	}
-	return NULL;
-}
-
 /* Generations are in the order of their age. */
 static double generation_order(const char *generation)
 {
-	const char *const *names = gpu_row("generation")->choices;
-	size_t i = 0;
-	while (names[i] && strcmp(names[i], generation) != 0)
+	int i = 0;
+	while (i < GENERATION_COUNT &&
+	       strcmp(gpu_generation_name((enum gpu_generation)i), generation) != 0)
 		i++;
-	return (double)i;
+	return i;
 }
 
 static struct facts facts_of_gpu(struct arena *arena, const struct cfg_node *gpu)

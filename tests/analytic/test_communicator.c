@@ -26,7 +26,7 @@ static void ring_all_reduce_time_matches_the_formula(void)
 		struct comm_world *w = comm_world_new();
 		size_t n = counts[c];
 		comm_star(w, n, RATE_BPS, 2e-6);
-		w->library.ring_nvlink_simple_s = 3e-6;
+		comm_world_latencies(&w->library)->hop_s[0][HOP_NVLINK][PROTOCOL_SIMPLE] = 3e-6;
 		struct communicator *comm = comm_make(w, "job");
 		comm_all(w, comm, ALL_REDUCE, CHUNK_B * (double)n, 0);
 		comm_run(w);
@@ -47,7 +47,7 @@ static void start_cost_and_local_copy_add_to_the_ring_time(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 4, RATE_BPS, 0);
-	w->library.base_ring_simple_s = 7e-6;
+	comm_world_latencies(&w->library)->base_s[0][PROTOCOL_SIMPLE] = 7e-6;
 	w->library.block_copy_Bps = 2 * RATE_BPS;
 	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 4 * CHUNK_B, 0);
 	comm_run(w);
@@ -148,7 +148,7 @@ static int64_t pcie_time_ps(enum guest_kind kind, enum path_level level, double 
 	w->host_params.dram_bandwidth_Bps = dram_Bps;
 	w->library.p2p_level = (int)level;
 	w->library.acs = acs;
-	w->library.ring_pci_simple_s = 3e-6;
+	comm_world_latencies(&w->library)->hop_s[0][HOP_PCI][PROTOCOL_SIMPLE] = 3e-6;
 	size_t host = comm_host(w);
 	for (size_t i = 0; i < 2; i++)
 		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), "plx", RATE_BPS, 1e-6);

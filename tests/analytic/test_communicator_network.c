@@ -22,7 +22,7 @@ static void check_ps(int64_t a, int64_t b, int line)
 static void rdma_hosts(struct comm_world *w, size_t count)
 {
 	w->transport = "rdma";
-	w->library.ring_net_simple_s = 6e-6;
+	comm_world_latencies(&w->library)->hop_s[0][HOP_NET][PROTOCOL_SIMPLE] = 6e-6;
 	for (size_t i = 0; i < count; i++) {
 		size_t host = comm_host(w), gpu = comm_gpu(w, host);
 		const char *name = host_name(w->hosts[host]);
@@ -120,8 +120,8 @@ static void gpus_without_shared_memory_use_their_adapter(void)
 	for (int shm = 0; shm < 2; shm++) {
 		struct comm_world *w = comm_world_new();
 		w->transport = "rdma";
-		w->library.ring_net_simple_s = 6e-6;
-		w->library.ring_pci_simple_s = 4e-6;
+		comm_world_latencies(&w->library)->hop_s[0][HOP_NET][PROTOCOL_SIMPLE] = 6e-6;
+		comm_world_latencies(&w->library)->hop_s[0][HOP_PCI][PROTOCOL_SIMPLE] = 4e-6;
 		w->library.p2p_level = PATH_LOC;
 		w->library.shm = shm;
 		for (size_t i = 0; i < 4; i++) {
@@ -276,6 +276,7 @@ static void ll128_needs_an_adapter_behind_the_switch_of_some_gpu(void)
 		w->transport = "rdma";
 		w->gpu_params.generation = GENERATION_AMPERE;
 		net_presets(w->arena, &library_table, &w->library);
+		w->library.own_latencies = NULL;
 		w->library.algorithm = "ring";
 		for (size_t m = 0; m < 2; m++) {
 			size_t host = comm_host(w), a = comm_gpu(w, host), b = comm_gpu(w, host);
@@ -466,7 +467,7 @@ static struct comm_world *server_world(struct server_world shape)
 		w->guest_params.kind = GUEST_VM;
 	w->guest_params.work_cost_ratio = shape.work_cost_ratio;
 	rdma_hosts(w, shape.workers);
-	w->library.ring_net_simple_s = 0;
+	comm_world_latencies(&w->library)->hop_s[0][HOP_NET][PROTOCOL_SIMPLE] = 0;
 	for (size_t i = 0; i < shape.servers; i++) {
 		size_t host = comm_host(w);
 		comm_link(w, "roce", host_name(w->hosts[host]), "switch", RATE_BPS, 1e-6);

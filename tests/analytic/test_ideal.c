@@ -52,8 +52,10 @@ static struct comm_world *make(const struct cluster *c)
 	library->ring_search = false;
 	library->plateau_ratio = 1;
 	library->channel_bandwidth_Bps = library->channel_tree_Bps = WIRE_BPS;
-	library->ring_nvlink_simple_s = library->tree_nvlink_simple_s = HOP_S;
-	library->ring_net_simple_s = library->tree_net_simple_s = HOP_S;
+	struct nccl_latencies *table = comm_world_latencies(library);
+	for (size_t tree = 0; tree < 2; tree++)
+		table->hop_s[tree][HOP_NVLINK][PROTOCOL_SIMPLE] =
+			table->hop_s[tree][HOP_NET][PROTOCOL_SIMPLE] = HOP_S;
 	library->slice_B = SIZE_B / (double)c->pieces;
 	return w;
 }
@@ -287,7 +289,7 @@ static void parameter_server_on_the_cpu_adds_its_sums(void)
 	struct comm_world *w = make(&c);
 	for (size_t i = 0; i < 3; i++)
 		comm_link(w, "pcie", gpu_name(w->gpus[i]), "h0", LINK_BPS, LINK_S);
-	w->library.ring_pci_simple_s = HOP_S;
+	comm_world_latencies(&w->library)->hop_s[0][HOP_PCI][PROTOCOL_SIMPLE] = HOP_S;
 	w->library.cpu_reduce_Bps = REDUCE_BPS;
 	w->library.cpu_reduce_threads_count = 1;
 	comm_server(w, 0);

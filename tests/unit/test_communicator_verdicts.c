@@ -74,7 +74,7 @@ static void single_rank_is_done_when_it_arrives(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 1, 1e9, 0);
-	w->library.base_ring_simple_s = 3e-6;
+	comm_world_latencies(&w->library)->base_s[0][PROTOCOL_SIMPLE] = 3e-6;
 	struct communicator *comm = comm_make(w, "job");
 	communicator_open(comm, comm_opened, w, 0);
 	comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 1e6, 0);

@@ -251,37 +251,29 @@ static bool pvrdma(const struct row *r)
 
 static bool nccl_base(const struct row *r)
 {
-	static const struct {
-		const char *key;
-		size_t number;
-	} keys[] = {{"base_ring_ll", 0},    {"base_tree_ll", 1},     {"base_ring_ll128", 2},
-		    {"base_tree_ll128", 2}, {"base_ring_simple", 3}, {"base_tree_simple", 3}};
+	static const size_t numbers[2][PROTOCOL_COUNT] = {{0, 2, 3}, {1, 2, 3}};
 	bool good = r->count == 4;
-	for (size_t i = 0; good && i < sizeof keys / sizeof keys[0]; i++)
-		good = near(preset(&library_table, keys[i].key), 1e-6 * r->numbers[keys[i].number],
-			    1e-9);
+	for (size_t i = 0; good && i < 6; i++)
+		good = near(nccl_latencies[TUNING_2_18].base_s[i / 3][i % 3],
+			    1e-6 * r->numbers[numbers[i / 3][i % 3]], 1e-9);
 	return good;
 }
 
-static bool nccl_hops(const struct row *r, const char *shape)
+static bool nccl_hops(const struct row *r, bool tree)
 {
-	static const char *const wires[] = {"nvlink", "pci", "net"};
-	static const char *const protocols[] = {"ll", "ll128", "simple"};
 	bool good = r->count == 9;
-	for (size_t i = 0; good && i < 9; i++) {
-		char key[48];
-		snprintf(key, sizeof key, "%s_%s_%s", shape, wires[i / 3], protocols[i % 3]);
-		good = near(preset(&library_table, key), 1e-6 * r->numbers[i], 1e-9);
-	}
+	for (size_t i = 0; good && i < 9; i++)
+		good = near(nccl_latencies[TUNING_2_18].hop_s[tree][i / 3][i % 3],
+			    1e-6 * r->numbers[i], 1e-9);
 	return good;
 }
 static bool nccl_ring(const struct row *r)
 {
-	return nccl_hops(r, "ring");
+	return nccl_hops(r, false);
 }
 static bool nccl_tree(const struct row *r)
 {
-	return nccl_hops(r, "tree");
+	return nccl_hops(r, true);
 }
 
 static const struct {
