@@ -23,7 +23,8 @@ struct sharder {
 	const struct network *from;
 	struct layer *layers;
 	enum split *splits;
-	bool *routed; /* layers of rows on their way through the experts */
+	bool *routed;     /* layers of rows on their way through the experts */
+	size_t *last_use; /* index of the last layer that takes this layer's output */
 	VEC(struct shard_exchange) exchanges;
 	const char *why;
 };
@@ -57,7 +58,7 @@ static size_t features_by(const struct sharder *s, size_t index)
 static bool may_split(const struct sharder *s, size_t index)
 {
 	bool used = false;
-	for (size_t i = index + 1; i < s->from->layer_count; i++) {
+	for (size_t i = index + 1; i <= s->last_use[index]; i++) {
 		const struct layer *layer = &s->from->layers[i];
 		for (size_t k = 0; k < layer->input_count; k++) {
 			if (layer->inputs[k] != index)
@@ -436,11 +437,15 @@ const struct shard *shard_new(struct arena *arena, const struct network *network
 			    .from = network,
 			    .layers = ARENA_ARRAY(arena, network->layer_count, struct layer),
 			    .splits = ARENA_ARRAY(arena, network->layer_count, enum split),
-			    .routed = ARENA_ARRAY(arena, network->layer_count, bool)};
+			    .routed = ARENA_ARRAY(arena, network->layer_count, bool),
+			    .last_use = ARENA_ARRAY(arena, network->layer_count, size_t)};
 	if (network->sequence == 0)
 		return whole(&s, why);
 	check(&s);
 	memcpy(s.layers, network->layers, network->layer_count * sizeof *s.layers);
+	for (size_t i = 0; i < network->layer_count; i++)
+		for (size_t k = 0; k < network->layers[i].input_count; k++)
+			s.last_use[network->layers[i].inputs[k]] = i;
 	for (size_t i = 0; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
 		s.splits[i] = split_of(&s, i);
