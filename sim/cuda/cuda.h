@@ -164,6 +164,14 @@ struct cuda_peers {
 				uint64_t arg);
 };
 
+/* For ranks that share a program: their own communicators and members, by the number that a call
+ * has. */
+struct cuda_renames {
+	const uint32_t *communicators, *members;
+};
+/* Returns cuda_call.peer of a collective or message; renames may be NULL. */
+uint32_t cuda_renamed(const struct cuda_renames *renames, const struct cuda_call *call);
+
 struct cuda_process_spec {
 	struct arena *arena;
 	struct engine *engine;
@@ -175,8 +183,9 @@ struct cuda_process_spec {
 	const struct dma_params *dma;
 	uint16_t stream_count, event_count;
 	const struct route *to_device, *to_host; /* between the guest's node and the GPU's node */
-	struct cuda_peers *peers; /* NULL: the program has no collectives and messages */
-	size_t member;            /* index of this GPU in the job */
+	struct cuda_peers *peers;           /* NULL: the program has no collectives and messages */
+	size_t member;                      /* index of this GPU in the job */
+	const struct cuda_renames *renames; /* or NULL */
 	/* Track of its waits in timelines; not NULL if cuda_process_times is called. Stream 0 is
 	 * that of the kernels. */
 	const char *role;

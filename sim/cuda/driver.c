@@ -243,6 +243,14 @@ static void peer_op_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 					peer_op_over, op, 0);
 }
 
+uint32_t cuda_renamed(const struct cuda_renames *renames, const struct cuda_call *call)
+{
+	bool message = call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
+	if (!renames)
+		return call->peer;
+	return (message ? renames->members : renames->communicators)[call->peer];
+}
+
 static struct peer_op *peer_op_new(struct cuda_process *process, const struct cuda_call *call)
 {
 	struct cuda_peers *peers = process->spec.peers;
@@ -252,8 +260,9 @@ static struct peer_op *peer_op_new(struct cuda_process *process, const struct cu
 	*op = (struct peer_op){
 		.process = process,
 		.call = *call,
-		.ticket = peers->join(peers, process->spec.member, call),
 	};
+	op->call.peer = cuda_renamed(process->spec.renames, call);
+	op->ticket = peers->join(peers, process->spec.member, &op->call);
 	return op;
 }
 

@@ -67,6 +67,8 @@ struct program {
 	uint16_t stream_count, event_count; /* number of streams and events on each GPU */
 	uint32_t signal_count;
 	struct poller_params poller; /* the poller's thread index is thread_count */
+	const struct cuda_renames
+		*renames; /* NULL: calls name communicators and members themselves */
 	/* Name of the rank in timelines, "rank 5, stage 1". Its GPU's times are counted, so that
 	 * struct step_record has gpu_ps. NULL: they are not. */
 	const char *role;

@@ -228,7 +228,8 @@ struct plan_step {
 /* Writes the step of a rank. Rank i is member i of the job's group. Programs of ranks of one stage
  * on equal GPUs differ only in their communicators and in the peers of their messages. */
 const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank);
-/* Writes it from the program of rank `like`, which is of the same stage and has an equal GPU. */
+/* Returns the program of rank `like`, which is of the same stage and has an equal GPU, with the
+ * communicators and peers of `rank`. They share their calls. */
 const struct program *plan_program_like(struct arena *arena, const struct plan_step *step,
 					const struct program *program, size_t like, size_t rank);
 

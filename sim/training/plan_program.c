@@ -497,39 +497,23 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	return program;
 }
 
-/* Returns the communicator of `rank` that is of the same kind as the communicator of `like`. */
-static uint32_t communicator_like(const struct plan_groups *groups, uint32_t communicator,
-				  size_t like, size_t rank)
-{
-	size_t kind = 0;
-	while (groups->of[kind][like] != communicator)
-		kind++;
-	FW_ASSERT(kind < PLAN_GROUP_COUNT);
-	return groups->of[kind][rank];
-}
-
 const struct program *plan_program_like(struct arena *arena, const struct plan_step *step,
 					const struct program *program, size_t like, size_t rank)
 {
-	const struct call_thread *from = program->threads;
-	struct item *items = ARENA_ARRAY(arena, from->count, struct item);
-	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
+	const struct training_plan *plan = step->plan;
+	const struct plan_groups *groups = step->groups;
+	uint32_t *communicators = ARENA_ARRAY(arena, groups->count + 1, uint32_t);
+	uint32_t *members = ARENA_ARRAY(arena, plan->rank_count, uint32_t);
+	struct cuda_renames *renames = ARENA_NEW(arena, struct cuda_renames);
 	struct program *own = ARENA_NEW(arena, struct program);
-	memcpy(items, from->items, from->count * sizeof *items);
-	for (size_t i = 0; i < from->count; i++) {
-		struct cuda_call *call = &items[i].call;
-		if (items[i].kind != ITEM_CALL)
-			continue;
-		if (call->kind == CALL_SEND || call->kind == CALL_RECEIVE)
-			call->peer = (uint32_t)plan_neighbour(
-				step->plan, rank, AXIS_PIPELINE,
-				plan_index(step->plan, call->peer, AXIS_PIPELINE));
-		else if (call->kind >= CALL_ALL_REDUCE && call->kind <= CALL_ALL_TO_ALL)
-			call->peer = communicator_like(step->groups, call->peer, like, rank);
-	}
-	*thread = (struct call_thread){from->name, items, from->count};
+	for (size_t kind = 0; kind < PLAN_GROUP_COUNT; kind++)
+		communicators[groups->of[kind][like]] = groups->of[kind][rank];
+	for (size_t stage = 0; stage < plan->sizes[AXIS_PIPELINE]; stage++)
+		members[plan_neighbour(plan, like, AXIS_PIPELINE, stage)] =
+			(uint32_t)plan_neighbour(plan, rank, AXIS_PIPELINE, stage);
+	*renames = (struct cuda_renames){communicators, members};
 	*own = *program;
-	own->threads = thread;
-	own->role = role_of(arena, step->plan, rank);
+	own->renames = renames;
+	own->role = role_of(arena, plan, rank);
 	return own;
 }

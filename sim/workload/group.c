@@ -303,10 +303,11 @@ static bool find_pairs(struct group *group, const struct program *program, size_
 	for (size_t t = 0; t < program->thread_count; t++)
 		for (size_t i = 0; i < program->threads[t].count; i++) {
 			const struct item *item = &program->threads[t].items[i];
-			size_t own = first_member + item->call.device, peer = item->call.peer;
+			size_t own = first_member + item->call.device;
 			bool sends = item->call.kind == CALL_SEND;
 			if (item->kind != ITEM_CALL || !is_message(&item->call))
 				continue;
+			size_t peer = cuda_renamed(program->renames, &item->call);
 			if (fold)
 				own = fold->rank_of[own];
 			FW_ASSERT(peer != own);

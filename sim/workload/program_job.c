@@ -444,6 +444,7 @@ static bool build_process(struct program_job *p, const struct program_place *ran
 		.to_host = place->to_host,
 		.peers = p->group ? group_peers(p->group) : NULL,
 		.member = (size_t)(device - p->devices),
+		.renames = program->renames,
 		.role = program->role,
 	};
 	if (spec.to_device && spec.to_host) {
@@ -456,8 +457,7 @@ static bool build_process(struct program_job *p, const struct program_place *ran
 	return false;
 }
 
-/* Creates a process on each GPU of a rank, and a port for them. Returns NULL if the job has failed.
- */
+/* Creates the processes of a rank and their port. Returns NULL if the job has failed. */
 static struct cuda_port *build_devices(struct program_job *p, struct program_place *rank)
 {
 	struct workload *w = p->job.workload;
