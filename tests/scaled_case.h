@@ -4,11 +4,11 @@
  *
  * Scaled are the parameters whose rows declare a time, a time per byte, a bandwidth, a rate of
  * operations or a frequency. So are the rate of requests and the traits of links (latency,
- * capacity). Rates of the library that are 0 are set to half of those of the GPUs' generation. The
- * clocks of cores are not scaled, because work is given in seconds at a reference clock, which
- * would have to be halved as well. Sizes, counts and ratios are not scaled, so losses affect the
- * same packets. The library's tables for NVLink SHARP and for EFA are not scaled, either: a choice
- * between close times may differ. */
+ * capacity), and NCCL's latencies. Rates of the library that are 0 are set to half of those of the
+ * GPUs' generation. The clocks of cores are not scaled, because work is given in seconds at a
+ * reference clock, which would have to be halved as well. Sizes, counts and ratios are not scaled,
+ * so losses affect the same packets. The library's tables for NVLink SHARP and for EFA are not
+ * scaled, either: a choice between close times may differ. */
 #pragma once
 
 #include "sim/base/arena.h"
@@ -61,7 +61,8 @@ static inline double used_value(const struct cfg_param *param, const struct libr
 	return param->value;
 }
 
-/* Returns the scaled parameters of the case. Read the case with them and then call scale_links. */
+/* Returns the scaled parameters of the case. Read the case with them and then call scale_tables.
+ */
 static inline const struct draw_value *
 scaled_draws(struct arena *arena, const struct scenario *scenario, size_t *draw_count)
 {
@@ -78,8 +79,18 @@ scaled_draws(struct arena *arena, const struct scenario *scenario, size_t *draw_
 	return draws;
 }
 
-static inline void scale_links(const struct scenario *scenario)
+/* Scales what has no parameter: the traits of links and NCCL's latencies. */
+static inline void scale_tables(const struct scenario *scenario)
 {
+	static struct nccl_latencies slow[TUNING_COUNT];
+	memcpy(slow, nccl_latencies, sizeof slow);
+	for (double *value = (double *)slow; value < (double *)(slow + TUNING_COUNT); value++)
+		*value *= 2;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		struct library_params *library = (struct library_params *)scenario->jobs[i].library;
+		if (library)
+			library->own_latencies = &slow[library->tuning];
+	}
 	for (size_t i = 0; i < scenario->topology.link_count; i++) {
 		struct link_traits *traits =
 			(struct link_traits *)&scenario->topology.links[i].traits;

@@ -151,7 +151,7 @@ static bool scales(struct arena *arena, uint64_t seed)
 	const struct scenario *slow = random_case_read(&c, draws, draw_count);
 	if (!slow)
 		return false;
-	scale_links(slow);
+	scale_tables(slow);
 	bool alone = c.collective || (scenario->job_count == 1 && !c.moderated);
 	return alone ? is_scaled(arena, scenario, slow, scaled_alone, 1)
 		     : is_scaled(arena, scenario, slow, scaled_together, SEEDS);

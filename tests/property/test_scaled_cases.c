@@ -31,7 +31,7 @@ static void check_case(const char *name)
 		scenario ? scaled_draws(arena, scenario, &draw_count) : NULL;
 	const struct scenario *slow = draws ? read_case(arena, name, draws, draw_count) : NULL;
 	if (slow) {
-		scale_links(slow);
+		scale_tables(slow);
 		if (!CHECK(is_scaled(arena, scenario, slow, 1e-6, 1)))
 			printf("  of %s\n", name);
 	}

@@ -76,7 +76,13 @@ static struct known_units units_of(const struct training_plan *plan, const char 
  * 2 s of a busy stage with its calls. */
 static void a_bubble_has_no_time_of_the_host(void)
 {
-	struct plan_passes p = {.arena = arena, .links = {1, 1e12, 1e12}};
+	static const size_t first_gpu;
+	static const struct stack_params stack;
+	static const struct job_entry job = {.stack = &stack, .gpus = &first_gpu};
+	static const struct gpu_entry gpu;
+	const struct scenario scenario = {.jobs = &job, .topology.gpus = &gpu};
+	struct plan_passes p = {
+		.arena = arena, .links = {1, INFINITY, INFINITY}, .scenario = &scenario};
 	struct plan_params params = one_gpu;
 	params.pp_count = 2;
 	params.global_batch_count = 2;
