@@ -22,7 +22,7 @@ static double broadcast_s(enum link_provider provider, double flow_Bps, double b
 {
 	struct comm_world *w = comm_world_new();
 	const struct link_traits traits = {
-		.capacity_Bps = {1e12, 1e12}, .flow_Bps = flow_Bps, .provider = provider};
+		.capacity_Bps = {1e12, 1e12}, .flow_Bps = flow_Bps, .provider = (int)provider};
 	w->transport = "tcp";
 	net_presets(w->arena, transport_kind_find("tcp")->table, w->transport_params);
 	struct tcp_params *tcp = (struct tcp_params *)w->transport_params;
