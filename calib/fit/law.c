@@ -103,18 +103,36 @@ static void derive(const struct law_fitting *f, size_t constant, double *by)
 			(2 * STEP);
 }
 
+/* Inverts a positive definite matrix of n x n in place by Gauss and Jordan. */
+static void invert(size_t n, double a[LAW_CONSTANTS][LAW_CONSTANTS])
+{
+	for (size_t k = 0; k < n; k++) {
+		double pivot = 1 / a[k][k];
+		a[k][k] = 1;
+		for (size_t j = 0; j < n; j++)
+			a[k][j] *= pivot;
+		for (size_t i = 0; i < n; i++) {
+			double factor = a[i][k];
+			if (i == k)
+				continue;
+			a[i][k] = 0;
+			for (size_t j = 0; j < n; j++)
+				a[i][j] -= factor * a[k][j];
+		}
+	}
+}
+
 /* Computes the linear map from errors of the points to a step of the constants, and the standard
  * errors. */
 static void linearise(struct arena *arena, const struct law_fitting *f)
 {
 	struct law *p = f->law;
-	double inverse[LAW_CONSTANTS * LAW_CONSTANTS], squares = 0, rms = 0;
-	size_t n = f->free_count;
+	double inverse[LAW_CONSTANTS][LAW_CONSTANTS] = {{0}}, squares = 0, rms = 0;
 	double *jacobian = ARENA_ARRAY(arena, LAW_CONSTANTS * f->count, double);
 	double *gain = ARENA_ARRAY(arena, LAW_CONSTANTS * f->count, double);
 	double *weights = ARENA_ARRAY(arena, f->count, double);
 	double *predicted_s = ARENA_ARRAY(arena, f->count, double);
-	for (size_t k = 0; k < n; k++)
+	for (size_t k = 0; k < f->free_count; k++)
 		derive(f, f->free[k], &jacobian[k * f->count]);
 	for (size_t i = 0; i < f->count; i++) {
 		predicted_s[i] = law_at(p, &f->points[i].run);
@@ -124,25 +142,24 @@ static void linearise(struct arena *arena, const struct law_fitting *f)
 		rms += pow(predicted_s[i] / f->points[i].time_s - 1, 2);
 	}
 	p->rms_ratio = sqrt(rms / (double)f->count);
-	double variance = squares / (double)(f->count - n);
-	for (size_t k = 0; k < n; k++)
-		for (size_t j = 0; j < n; j++) {
-			double *to = &inverse[k * n + j];
-			*to = k == j ? variance / (UNKNOWN * UNKNOWN) + 1e-12 : 0;
+	double variance = squares / (double)(f->count - f->free_count);
+	for (size_t k = 0; k < f->free_count; k++)
+		for (size_t j = 0; j < f->free_count; j++) {
+			inverse[k][j] = k == j ? variance / (UNKNOWN * UNKNOWN) + 1e-12 : 0;
 			for (size_t i = 0; i < f->count; i++)
-				*to += weights[i] * jacobian[k * f->count + i] *
-				       jacobian[j * f->count + i];
+				inverse[k][j] += weights[i] * jacobian[k * f->count + i] *
+						 jacobian[j * f->count + i];
 		}
-	bool known = num_invert(inverse, n);
+	invert(f->free_count, inverse);
 	memset(gain, 0, LAW_CONSTANTS * f->count * sizeof *gain);
 	for (size_t k = 0; k < LAW_CONSTANTS; k++)
 		p->error_ratio[k] = INFINITY;
-	for (size_t k = 0; k < n && known; k++) {
-		p->error_ratio[f->free[k]] = sqrt(variance * inverse[k * n + k]);
-		for (size_t j = 0; j < n; j++)
+	for (size_t k = 0; k < f->free_count; k++) {
+		p->error_ratio[f->free[k]] = sqrt(variance * inverse[k][k]);
+		for (size_t j = 0; j < f->free_count; j++)
 			for (size_t i = 0; i < f->count; i++)
-				gain[f->free[k] * f->count + i] += inverse[k * n + j] * weights[i] *
-								   jacobian[j * f->count + i];
+				gain[f->free[k] * f->count + i] +=
+					inverse[k][j] * weights[i] * jacobian[j * f->count + i];
 	}
 	p->predicted_s = predicted_s;
 	p->gain = gain;

@@ -17,6 +17,33 @@ struct fit_spread {
 	bool known;               /* the inverse matrix exists */
 };
 
+/* Inverts the symmetric matrix a[n * n] in place by Gauss-Jordan. Returns false if it is singular.
+ */
+static bool invert(double *a, size_t n)
+{
+	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX] = {0};
+	for (size_t i = 0; i < n; i++)
+		inverse[i * n + i] = 1;
+	for (size_t i = 0; i < n; i++) {
+		double pivot = a[i * n + i];
+		if (!(fabs(pivot) > 1e-12))
+			return false;
+		for (size_t k = 0; k < n; k++) {
+			a[i * n + k] /= pivot;
+			inverse[i * n + k] /= pivot;
+		}
+		for (size_t row = 0; row < n; row++) {
+			double factor = a[row * n + i];
+			for (size_t k = 0; k < n && row != i; k++) {
+				a[row * n + k] -= factor * a[i * n + k];
+				inverse[row * n + k] -= factor * inverse[i * n + k];
+			}
+		}
+	}
+	memcpy(a, inverse, n * n * sizeof *a);
+	return true;
+}
+
 /* Computes d ln(predicted) / d ln(parameter) of each row over +-difference. Marks the rows that
  * move noticeably and returns true if there are any. */
 static bool slopes(struct fitting *f, const double *x, size_t parameter, double difference,
@@ -77,7 +104,7 @@ static void linearise(struct fitting *f, const double *x, struct fit_spread *spr
 				spread->inverse[p * n + q] +=
 					spread->slopes[p][i] * spread->slopes[q][i];
 		}
-	spread->known = num_invert(spread->inverse, n);
+	spread->known = invert(spread->inverse, n);
 	/* rounding can make a singular matrix look regular, with variances below 0 */
 	for (size_t p = 0; p < n; p++)
 		spread->known = spread->known && spread->inverse[p * n + p] > 0;

@@ -5,7 +5,6 @@
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_multimin.h>
 #include <gsl/gsl_roots.h>
 
@@ -259,11 +258,4 @@ void num_cholesky(double *matrix, size_t n, double least)
 			matrix[i * n + j] =
 				i == j ? sqrt(fmax(sum, least)) : sum / matrix[j * n + j];
 		}
-}
-
-bool num_invert(double *matrix, size_t n)
-{
-	gsl_matrix_view view = gsl_matrix_view_array(matrix, n, n);
-	return gsl_linalg_cholesky_decomp1(&view.matrix) == GSL_SUCCESS &&
-	       gsl_linalg_cholesky_invert(&view.matrix) == GSL_SUCCESS;
 }

@@ -58,6 +58,3 @@ double num_quantile(double *values, size_t count, double q);
 /* Replaces the lower triangle of a covariance matrix[n * n] by its Cholesky factor. Squares of
  * pivots below `least`, which rounding can cause, are raised to it. */
 void num_cholesky(double *matrix, size_t n, double least);
-/* Replaces a symmetric positive definite matrix of n rows by its inverse. Returns false if it is
- * another one; its content is then undefined. */
-bool num_invert(double *matrix, size_t n);

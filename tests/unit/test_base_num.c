@@ -187,19 +187,7 @@ static void quantile_interpolates_order_statistics(void)
 	CHECK(num_quantile(values, 1, 0.3) == 1);
 }
 
-/* The determinant of ((4, 2), (2, 3)) is 8. Rows of ((1, 2), (2, 4)) depend on each other. */
-static void positive_definite_matrices_are_inverted(void)
-{
-	static const double wanted[] = {3.0 / 8, -2.0 / 8, -2.0 / 8, 4.0 / 8};
-	double matrix[] = {4, 2, 2, 3}, singular[] = {1, 2, 2, 4};
-	num_init();
-	CHECK(num_invert(matrix, 2) && !num_invert(singular, 2));
-	for (size_t i = 0; i < 4; i++)
-		CHECK_NEAR(matrix[i], wanted[i], 1e-12);
-}
-
 static const struct test tests[] = {
-	TEST(positive_definite_matrices_are_inverted),
 	TEST(same_seed_and_name_repeat_the_stream_others_differ),
 	TEST(generator_matches_xoshiro256_reference),
 	TEST(uniform_and_normal_draws_have_the_right_moments),
