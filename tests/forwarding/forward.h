@@ -47,7 +47,8 @@ bool forward_waits(enum forward_mode mode, const struct gpu_call *call);
 void forwarder_start(const struct gpu_api *device, const struct gpu_options *options);
 void forwarder_stop(void);
 
-/* Forwards a device within this process, without a second one; NULL: there is no such device. */
+/* Serves forwarded calls in this process, for a device whose clock is its own; NULL: a second
+ * process serves them. */
 typedef int forward_within_fn(struct probe_gpu *local, const struct forward_options *options,
 			      struct probe_gpu **far, char *why);
 extern forward_within_fn *forward_within;

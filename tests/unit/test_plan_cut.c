@@ -58,9 +58,9 @@ static void each_part_has_a_layer(void)
 	arena_free(arena);
 }
 
-/* Layer 5 adds the output of layer 2. So there is no cut after layers 3 and 4, and the unit of
- * layer 3 ends with layer 5. A cut after layer 2 and one after layer 5 are equally near to the
- * half, and the later one is taken. */
+/* Layer 5 takes the output of layer 2, too. So layers 3 to 5 are one unit, and no cut is inside it.
+ * A cut after layer 2 and one after layer 5 are equally near to the half, and the later one is
+ * taken. */
 static void no_cut_is_beside_a_residual_connection(void)
 {
 	static const double even[] = {0, 1, 1, 1, 1, 1, 1, 1};

@@ -93,6 +93,11 @@ static void a_bubble_has_no_time_of_the_host(void)
 	pass->all_s = 24;
 	pass->host_s = 6;
 	CHECK_NEAR(plan_passes_estimate_s(&p, arena, plan, false), 27, 1e-9);
+	/* A message takes 0.5 s. The second stage waits for its first one, and, behind the first
+	 * backward pass, for its second one; then the first stage waits for the last gradient. */
+	p.links.machine_Bps = plan_message_B(plan, &stack, 0) / 0.5;
+	CHECK_NEAR(plan_passes_estimate_s(&p, arena, plan, false), 27 + 3 * 0.5, 1e-9);
+	p.links.machine_Bps = INFINITY;
 	pass->host_s = 12; /* no time between kernels: 2 + 2 x 6 + 4 s are less than a busy stage */
 	CHECK_NEAR(plan_passes_estimate_s(&p, arena, plan, false), 24, 1e-9);
 }
