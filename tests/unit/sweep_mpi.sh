@@ -28,7 +28,7 @@ export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 ranks() {
 	count=$1
 	shift
-	timeout 240 mpirun --oversubscribe --bind-to none -n "$count" "$FARWIRE" "$@" \
+	timeout -k 5 240 mpirun --oversubscribe --bind-to none -n "$count" "$FARWIRE" "$@" \
 		>"$scratch.out" 2>"$scratch.err" </dev/null
 }
 
