@@ -152,6 +152,41 @@ static void copies_events_and_memory_have_their_fields(void)
 	free(text);
 }
 
+/* A memset and a call of a library wait for their GPU work; "Set" and "Ctx" start none. Of two
+ * records of one call, the second has no call, nor has one without a number. */
+static void calls_that_start_work_wait_for_it(void)
+{
+	static const char *const names[] = {"cuMemsetD8Async", "cudaSetDevice", "someLibraryCall",
+					    "cuCtxGetCurrent"};
+	struct trace_gpu gpu = kernel_of(3);
+	struct trace_call freed = call_of("cudaFree", 0);
+	begin();
+	for (uint32_t i = 0; i < 4; i++) {
+		struct trace_call call = call_of(names[i], i + 1);
+		calls_writer_call(writer, &call);
+	}
+	calls_writer_gpu(writer, &gpu);
+	gpu.correlation = 0;
+	calls_writer_gpu(writer, &gpu);
+	gpu = kernel_of(1);
+	gpu.label = "a\\b\x7f";
+	calls_writer_gpu(writer, &gpu);
+	gpu.correlation = 9;
+	calls_writer_gpu(writer, &gpu);
+	calls_writer_gpu(writer, &gpu);
+	freed.address = 1000; /* nobody allocated it */
+	calls_writer_call(writer, &freed);
+	end(0);
+	static const char *const order[] = {"cudaSetDevice", "cuCtxGetCurrent", "someLibraryCall",
+					    "cuMemsetD8Async", "cudaFree"};
+	for (int i = 0; i < 5; i++)
+		CHECK_PART(line(i + 1), order[i]);
+	CHECK_PART(line(4), "\"label\":\"a\\\\b\\u007f\"");
+	CHECK_TEXT(line(6),
+		   "{\"end\":true,\"lines\":5,\"memory_B\":0,\"dropped\":0,\"orphans\":3}");
+	free(text);
+}
+
 /* Many calls that wait at the same time must neither be lost nor mixed up. */
 static void twenty_thousand_waiting_calls_are_all_matched(void)
 {
@@ -180,6 +215,7 @@ static void twenty_thousand_waiting_calls_are_all_matched(void)
 static const struct test tests[] = {TEST(call_and_kernel_join_in_either_order),
 				    TEST(launches_without_kernels_are_written_at_the_end),
 				    TEST(copies_events_and_memory_have_their_fields),
+				    TEST(calls_that_start_work_wait_for_it),
 				    TEST(twenty_thousand_waiting_calls_are_all_matched)};
 
 int main(void)
