@@ -152,8 +152,8 @@ static void copies_events_and_memory_have_their_fields(void)
 	free(text);
 }
 
-/* A memset and a call of a library wait for their GPU work; "Set" and "Ctx" start none. Of two
- * records of one call, the second has no call, nor has one without a number. */
+/* A memset and a call of a library wait for their GPU work; "Set" and "Ctx" start none. A second
+ * record of one call is an orphan, as is a record without a number. */
 static void calls_that_start_work_wait_for_it(void)
 {
 	static const char *const names[] = {"cuMemsetD8Async", "cudaSetDevice", "someLibraryCall",
@@ -174,7 +174,7 @@ static void calls_that_start_work_wait_for_it(void)
 	gpu.correlation = 9;
 	calls_writer_gpu(writer, &gpu);
 	calls_writer_gpu(writer, &gpu);
-	freed.address = 1000; /* nobody allocated it */
+	freed.address = 1000; /* an address without an allocation */
 	calls_writer_call(writer, &freed);
 	end(0);
 	static const char *const order[] = {"cudaSetDevice", "cuCtxGetCurrent", "someLibraryCall",
