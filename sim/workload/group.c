@@ -186,8 +186,6 @@ static void differs(struct group *group, const struct group_operation *operation
 		    const struct cuda_call *call)
 {
 	const struct communicator_spec *spec = &group->spec.comm;
-	if (!spec->failed)
-		return;
 	spec->failed(
 		spec->failed_ctx,
 		arena_printf(spec->arena,

@@ -192,7 +192,7 @@ static void step_begin(void *ctx, uint64_t arg)
 	record->mark_ps = -1;
 	player->before = player->noted = device_times(player);
 	player->work_before_ps = devices_work_ps(player);
-	if (spec->program->role && spec->device_count == 1)
+	if (spec->program->role)
 		cuda_process_times(spec->processes[0], player->gpu_before_ps);
 	for (unsigned i = 0; i < spec->program->signal_count; i++)
 		player->signals[i].count = 0;
@@ -284,7 +284,7 @@ static void step_end(struct player *player)
 	record->exposed_s = mean_s(player, now.exposed_ps - player->before.exposed_ps);
 	record->work_ps = (double)(devices_work_ps(player) - player->work_before_ps);
 	check_step(player, first);
-	if (spec->program->role && spec->device_count == 1)
+	if (spec->program->role)
 		count_times(player, record);
 	player->step++;
 	player->pause_ps = 0;
@@ -348,8 +348,6 @@ static bool thread_item(struct player_thread *thread, const struct item *item)
 	case ITEM_WATCH:
 		return watch_begin(thread, item);
 	case ITEM_GATE:
-		if (!player->spec.gate)
-			return false;
 		player->spec.gate(player->spec.gate_ctx, thread_woken, thread, 0);
 		return true;
 	case ITEM_STEP_MARK:
@@ -467,7 +465,7 @@ const char *player_waiting(const struct player *player, struct arena *arena)
 	     i++) {
 		const struct player_thread *thread = &player->threads[i];
 		const struct call_thread *program = thread->program;
-		if (thread->at > 0 && (thread->at < program->count || thread->in_call))
+		if (thread->at < program->count || thread->in_call)
 			return arena_printf(arena, "step %u, thread '%s' at %s, item %zu of %zu",
 					    player->step, program->name,
 					    item_name(&program->items[thread->at - 1]), thread->at,

@@ -25,7 +25,7 @@ struct player_spec {
 	 * are watched. With device_count = 0 the records contain 0 for the times of GPUs. */
 	struct cuda_process *const *processes;
 	size_t device_count;
-	/* For ITEM_GATE: calls fn from a later event when the thread may go on. NULL: at once. */
+	/* For programs with an ITEM_GATE: calls fn from a later event when the thread may go on. */
 	void (*gate)(void *ctx, event_fn *fn, void *fn_ctx, uint64_t fn_arg);
 	void *gate_ctx;
 	uint32_t steps_max; /* 0: no maximum; step_done ends the player */

@@ -167,7 +167,7 @@ static void read_job(struct job *job)
 	struct program_job *p = program_job(job);
 	struct job_run *run = job->run;
 	run->remote = counters_of(p);
-	if (p->spec.rank_count == 1 && p->device_count > 0 && p->devices[0].remote)
+	if (p->spec.rank_count == 1 && p->devices[0].remote)
 		run->forwarded = remote_step(p->devices[0].remote, &p->ends[0], &p->ends[1]);
 	for (size_t i = 0; i < p->device_count; i++) {
 		const struct device *device = &p->devices[i];
@@ -371,13 +371,13 @@ static const char *unlinked(const struct program_job *p, const struct guest *cli
 	return fabric_route_hint(p->spec.comm.fabric);
 }
 
-/* Returns true if the rank holds GPUs in its own guest and in other guests. */
-static bool holds_near_and_far(const struct program_place *rank)
+/* Returns true if the rank holds GPUs in other guests. */
+static bool holds_far(const struct program_place *rank)
 {
-	size_t near = 0;
+	size_t far = 0;
 	for (size_t i = 0; i < rank->device_count; i++)
-		near += rank->place->gpus[i].server == rank->place->guest;
-	return near > 0 && near < rank->device_count;
+		far += rank->place->gpus[i].server != rank->place->guest;
+	return far > 0;
 }
 
 /* Returns the name of the job, with the number of the GPU if it has several. */
@@ -395,7 +395,7 @@ static struct cuda_port *build_port(struct program_job *p, const struct program_
 	/* A rank with remote GPUs uses the local driver for those of its own guest. If all its GPUs
 	 * are in its own guest, the runtime forwards their calls within the guest, as the case
 	 * asks. */
-	bool own = rank->place->guest == place->server && holds_near_and_far(rank);
+	bool own = rank->place->guest == place->server && holds_far(rank);
 	if (!p->spec.runtime || own)
 		return cuda_process_port(device->process);
 	const struct remote_spec spec = {

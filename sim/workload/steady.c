@@ -92,7 +92,7 @@ static bool is_settled(const struct steady *s, const struct steady_program *prog
 enum steady_verdict steady_judge(struct steady *s, const struct steady_program *programs,
 				 size_t program_count, uint64_t events)
 {
-	size_t least = program_count > 0 ? SIZE_MAX : 0;
+	size_t least = SIZE_MAX;
 	for (size_t i = 0; i < program_count; i++) {
 		if (!programs[i].has_worked)
 			return STEADY_GO_ON;

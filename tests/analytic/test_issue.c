@@ -353,6 +353,28 @@ static void one_thread_starts_the_ranks_one_after_the_other(void)
 	release(&b);
 }
 
+/* One thread takes 100 to start the second rank, longer than a step of 28.5. A rank that issues
+ * ahead asks for its next start when it has issued 2 of host work. While it waits, the step before
+ * ends, but the rank is not started twice: each step takes 102. The update of tensor 0 then runs
+ * beside backward and delays it by 1. */
+static void a_rank_that_waits_for_its_start_is_not_started_again(void)
+{
+	for (int ahead = 0; ahead < 2; ahead++) {
+		struct step_profile profile = quick_host();
+		struct job_world b;
+		setup(&b, "per_tensor");
+		profile.ahead = ahead;
+		b.step_count = 6;
+		b.profile = &profile;
+		b.exchange.stagger_s = 10 * MS;
+		run(&b);
+		check_step(&b, 0, 100 + 28.5 + ahead);
+		for (size_t i = 1; i < 6; i++)
+			check_step(&b, i, ahead ? 102 : 100 + 28.5);
+		release(&b);
+	}
+}
+
 /* A session takes 2 to prepare. Then it delivers the batch and issues: 1 before the first kernel.
  * The copy of the next batch is hidden. */
 static void lockstep_step_is_issued_after_its_session_is_prepared(void)
@@ -456,6 +478,7 @@ int main(void)
 		TEST(collectives_wait_for_kernels_issued_before_them),
 		TEST(slow_gpu_does_not_delay_the_launch_of_collectives),
 		TEST(one_thread_starts_the_ranks_one_after_the_other),
+	TEST(a_rank_that_waits_for_its_start_is_not_started_again),
 		TEST(lockstep_step_is_issued_after_its_session_is_prepared),
 		TEST(updates_are_issued_after_the_callback),
 		TEST(each_gradient_is_updated_when_its_sum_ends),

@@ -23,6 +23,28 @@ static void one_rank_needs_no_exchange(void)
 	release(&b);
 }
 
+/* One rank stands for 100,000, whose 93 s of kernels are together more than 2^63 ps. */
+static void times_of_many_ranks_are_added_up(void)
+{
+	static const struct step_segment minutes[] = {
+		{.name = "forward", .compute_s = 60},
+		{.name = "backward", .compute_s = 33, .tensor_first = 0, .tensor_count = 2},
+	};
+	struct step_profile profile = hand_made;
+	struct job_world b;
+	setup(&b, "after_backward");
+	profile.segments = minutes;
+	profile.segment_count = 2;
+	b.profile = &profile;
+	b.copies = 100000;
+	run(&b);
+	check_step(&b, 1, 93000 + 12 + 1.5);
+	CHECK_NEAR(step_of(&b, 1)->kernel_s, 93 + 1.5 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 1)->exposed_s, 12 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 1)->gpu_busy_s, 93 + 1.5 * MS, 1e-9);
+	release(&b);
+}
+
 /* 20 of compute, 12 of the ring, 1.5 of updates. */
 static void step_without_overlap_is_the_sum_of_its_parts(void)
 {
@@ -484,7 +506,8 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(one_rank_needs_no_exchange),
-		TEST(step_without_overlap_is_the_sum_of_its_parts),
+		TEST(times_of_many_ranks_are_added_up),
+	TEST(step_without_overlap_is_the_sum_of_its_parts),
 		TEST(ring_time_grows_with_the_number_of_ranks),
 		TEST(exchange_overlaps_with_backward),
 		TEST(without_overlap_gradients_are_exchanged_after_backward),

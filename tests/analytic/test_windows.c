@@ -16,7 +16,9 @@ static void warm_up_and_measurement_have_their_steps(void)
 	} rows[] = {{"case.steps_warmup=0", "exchange.noise=0", 2, 2, 3},
 		    {"case.steps_warmup=1", "exchange.noise=0", 2, 2, 3},
 		    {"case.steps_warmup=5", "exchange.noise=0", 5, 2, 3},
-		    {"case.steps_warmup=5", "exchange.noise=0.01", 5, 6, 16}};
+		    {"case.steps_warmup=5", "exchange.noise=0.01", 5, 6, 16},
+		    /* steps that differ by 1e-9 are no less random */
+		    {"case.steps_warmup=2", "exchange.noise=1e-9", 2, 6, 6}};
 	struct arena *arena = arena_new();
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct point point = POINT(arena, two_gpus, rows[i].warm, rows[i].noise);

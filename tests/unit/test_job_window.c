@@ -19,6 +19,7 @@ struct fake {
 	double time_s, odd_s, part_ratio;
 	bool varies, in_doubt, drained;
 	int64_t pause_ps; /* -1: it did not pause */
+	size_t pauses;
 };
 
 static struct fake *fake_of(const struct job *job)
@@ -49,6 +50,7 @@ static bool drained(struct job *job)
 static void pause_it(struct job *job, int64_t pause_ps)
 {
 	fake_of(job)->pause_ps = pause_ps;
+	fake_of(job)->pauses++;
 }
 
 static void nothing_read(struct job *job)
@@ -178,6 +180,74 @@ static void jobs_together_pause_for_parts_of_a_step(void)
 	arena_free(w.arena);
 }
 
+/* The second step takes 1 ms, so it ends before a pause within the first one does. The pause goes on,
+ * and no second one begins. */
+static void a_job_pauses_once(void)
+{
+	struct workload w = workload_of(2, 1);
+	struct job_kind kind = equal_steps;
+	kind.pause = pause_it;
+	struct fake a = {.time_s = 1, .odd_s = -0.999, .part_ratio = 1}, b = a;
+	add(&w, 0, &a, &kind, "first");
+	add(&w, 1, &b, &kind, "second");
+	step(&a, 0);
+	step(&b, 0);
+	engine_run(w.engine);
+	CHECK(a.pauses == 1 && b.pauses == 1);
+	CHECK(a.pause_ps > PS_PER_S / 1000 && b.pause_ps > PS_PER_S / 1000);
+	arena_free(w.arena);
+}
+
+/* A single step without a warm-up has no step before or behind it. */
+static void one_step_without_a_warm_up_is_single(void)
+{
+	static const struct {
+		double warmup_count, steps_count;
+		bool single;
+	} rows[] = {{0, 1, true}, {0, 0, false}, {0, 2, false}, {1, 1, false}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct workload w = workload_of(1, rows[i].warmup_count);
+		w.limits.steps_count = rows[i].steps_count;
+		CHECK(workload_does_one_step(&w) == rows[i].single);
+		arena_free(w.arena);
+	}
+}
+
+/* A job without a step has failed. Its reason is the invariant that the run broke. */
+static void a_job_without_steps_has_failed(void)
+{
+	static const char *const broken[] = {NULL, "bytes are missing"};
+	for (size_t i = 0; i < 2; i++) {
+		struct workload w = workload_of(1, 1);
+		struct fake f = {.time_s = 1};
+		add(&w, 0, &f, &equal_steps, "job");
+		workload_read(&w, broken[i]);
+		CHECK(f.run.failed && f.run.step_count == 0);
+		CHECK_TEXT(f.run.reason, i ? broken[1] : "no step has ended");
+		arena_free(w.arena);
+	}
+}
+
+/* The first reason stays, and a failed job is over and warm: the other one ends the run. */
+static void a_failed_job_lets_the_others_go_on(void)
+{
+	struct workload w = workload_of(2, 1);
+	struct fake a = {.time_s = 1, .part_ratio = 1}, b = a;
+	add(&w, 0, &a, &equal_steps, "first");
+	add(&w, 1, &b, &equal_steps, "second");
+	job_failed(&a.job, "no memory");
+	job_failed(&a.job, "no route");
+	CHECK_TEXT(a.run.reason, "no memory");
+	CHECK(a.job.over && a.job.warm && !workload_is_over(&w));
+	step(&b, 0);
+	engine_run(w.engine);
+	workload_read(&w, NULL);
+	CHECK(workload_is_over(&w) && !b.run.failed);
+	CHECK(b.run.steady_first == 1 && b.run.steady_count == 2);
+	CHECK_NEAR(job_run_step_s(&b.run), 1, 1e-12);
+	arena_free(w.arena);
+}
+
 static const char *no_end(void *ctx, const char *text)
 {
 	return text;
@@ -187,10 +257,12 @@ static const char *no_end(void *ctx, const char *text)
 static void unfinished_jobs_fail_at_a_limit(void)
 {
 	static const char text[] = "job 'job' waits: the kernel";
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		struct workload w = workload_of(1, 1);
+		struct job_kind kind = equal_steps;
 		struct fake f = {.time_s = 1, .drained = i == 2};
-		add(&w, 0, &f, &equal_steps, "job");
+		kind.drained = i == 3 ? NULL : drained;
+		add(&w, 0, &f, &kind, "job");
 		const char *first =
 			workload_unfinished(&w, i == 0 ? ENGINE_EVENTS : ENGINE_DRAINED, no_end);
 		CHECK(f.run.failed == (i == 0));
@@ -209,6 +281,10 @@ static const struct test tests[] = {
 	TEST(random_steps_are_not_over_when_two_are_equal),
 	TEST(a_gpu_that_falls_behind_is_measured_by_its_work),
 	TEST(jobs_together_pause_for_parts_of_a_step),
+	TEST(a_job_pauses_once),
+	TEST(one_step_without_a_warm_up_is_single),
+	TEST(a_job_without_steps_has_failed),
+	TEST(a_failed_job_lets_the_others_go_on),
 	TEST(unfinished_jobs_fail_at_a_limit),
 };
 
