@@ -90,7 +90,7 @@ double plan_data_s_per_B(const struct training_plan *plan, const struct plan_lin
 {
 	double inside = 0, stage = 0; /* GPUs of the machine: of a data group, and of a stage */
 	size_t each = plan->sizes[AXIS_DATA] / (size_t)plan->params->replicas_count;
-	for (size_t r = 0; r < links->machine_gpus && r < plan->rank_count; r++) {
+	for (size_t r = 0; r < links->machine_gpus; r++) {
 		bool same = plan_index(plan, r, AXIS_PIPELINE) == 0;
 		stage += same;
 		inside += same && plan_index(plan, r, AXIS_TENSOR) == 0 &&

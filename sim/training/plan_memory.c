@@ -310,7 +310,7 @@ void plan_memory_trace(struct trace *trace, const struct training_plan *plan,
 	}
 	for (size_t i = 0; i < trace_span_count(trace); i++) {
 		const struct span *span = trace_span_at(trace, i);
-		if (span->track < count && rows[span->track] && span->name)
+		if (rows[span->track] && span->name)
 			read_span(trace, rows[span->track], frees, span);
 	}
 	for (size_t i = 0; i < count; i++)

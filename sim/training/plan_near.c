@@ -83,7 +83,7 @@ static void try_changes(struct near_search *n, const struct plan_params *params,
 		return;
 	if (*changes) {
 		struct arena *scratch = arena_new();
-		if ((!n->best || cost < n->best_cost) && is_good(n, params, scratch)) {
+		if (is_good(n, params, scratch)) {
 			n->best = changes;
 			n->best_cost = cost;
 		}

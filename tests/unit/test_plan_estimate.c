@@ -191,7 +191,45 @@ static void data_groups_send_over_rings_and_trees(void)
 	CHECK_NEAR(plan_data_s_per_B(plan, &two, true), 0.75, 1e-12);
 }
 
+/* Only adapters of rank 2 beside products of 8 x 24 and 8 x 8 are gathered, in 4 B, and reduced in 4
+ * B. All other parameters of the two blocks are frozen. */
+static void only_trained_parameters_are_gathered_and_reduced(void)
+{
+	static const char text[] =
+		"network = { name = \"a\"; sequence = 16; vocabulary = 12; frozen = true;\n"
+		"source = \"by hand\"; layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 2; layers = (\n"
+		"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; lora = 2; } ); "
+		"},\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	static const struct gpu_params gpu = {.fp32_flops = 1e12,
+					      .memory_bandwidth_Bps = 1e12,
+					      .memory_efficiency_ratio = 1};
+	static const struct efficiency_params at_peak = {.peak_ratio = 1};
+	static const struct stack_params fp32;
+	struct diag *diag = diag_new(arena);
+	struct plan_params params = one_gpu;
+	const char *why = NULL;
+	size_t count;
+	const struct network *network =
+		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text), 0);
+	const struct plan_step step = {.plan = plan_new(arena, network, &params, 2, &why),
+				       .stack = &fp32,
+				       .gpu = &gpu,
+				       .efficiency = &at_peak};
+	const struct unit_least *units = plan_units_least(arena, &step, 1e12, &count);
+	if (!CHECK(count == 4))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		double trained = i == 1 || i == 2 ? 8 * 2 + 2 * 24 + 8 * 2 + 2 * 8 : 0;
+		CHECK_NEAR(units[i].gathered_B, 4 * trained, 0);
+		CHECK_NEAR(units[i].reduced_B, 4 * trained, 0);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(only_trained_parameters_are_gathered_and_reduced),
 	TEST(messages_delay_stages_that_wait_for_them),
 	TEST(data_groups_send_over_rings_and_trees),
 	TEST(timetable_gathers_in_each_pass_and_reduces_beside_them),

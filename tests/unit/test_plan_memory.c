@@ -127,6 +127,10 @@ static void products_keep_their_inputs_in_fp8(void)
 	CHECK_NEAR(block_B(&params, &fp8), S * token_B / 2 + states_B + copies_B, 1e-12);
 	params.parameter_element_B = 1;
 	CHECK_NEAR(block_B(&params, &fp8), S * token_B / 2 + states_B, 1e-12);
+	params.parameter_element_B = 2;
+	CHECK_NEAR(block_B(&params, &fp8), S * token_B / 2 + states_B + copies_B, 1e-12);
+	params.sharding = SHARDING_PARAMETERS; /* casts what it gathers */
+	CHECK_NEAR(block_B(&params, &fp8), S * token_B / 2 + 16 * block_count(2), 1e-12);
 }
 
 /* ZeRO (arXiv:1910.02054) with Adam in mixed precision: 16 bytes of a parameter, or
@@ -410,6 +414,9 @@ static void least_time_has_kernels_and_blocking_bytes(void)
 		CHECK_NEAR(slow[1].backward_s - fast[1].backward_s, sums_s, 1e-6);
 		CHECK_NEAR(fast[1].gathered_B, 2 * block_count(2), 1e-12);
 		CHECK_NEAR(fast[1].reduced_B, 4 * block_count(2), 1e-12);
+		params.parameter_element_B = 1;
+		fast = plan_units_least(arena, &step, 1e30, &count);
+		CHECK_NEAR(fast[1].gathered_B, block_count(2), 1e-12);
 	}
 	params.overlap_tensor = OVERLAP_BACKWARD;
 	const struct plan_step beside = {.plan = plan_new(arena, gpt(arena, 2), &params, 2, &why),
@@ -453,7 +460,7 @@ static void least_time_has_the_bytes_of_data_groups_on_the_links_of_machines_and
  * 12 - 4 + 10 s. On fast links it takes as long as the second stage, which begins at 2 s.
  * In the timetable, both stages compute their last gradients of weights from 12 to 14 s. Those of
  * the first unit are complete at 13 s. If the optimizer is shared, half of the bytes are sent once,
- * and then half of the 2 x 4 B of updated parameters. */
+ * and then half of the 2 x 4 B of updated parameters, unless these are sent in the next step. */
 static void gradients_of_weights_are_computed_beside_the_last_data(void)
 {
 	static const struct plan_links slow = {1, 1, 1e12}, fast = {1, 1e12, 1e12};
@@ -477,8 +484,16 @@ static void gradients_of_weights_are_computed_beside_the_last_data(void)
 		CHECK_NEAR(plan_least_s(plan, units, 4, &fast), 2 + 12, 1e-9);
 		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow, 0), 13 + 2 * 5, 1e-12);
 		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &fast, 0), 2 + 12, 1e-9);
-		params.sharding = SHARDING_OPTIMIZER;
-		CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow, 0), 13 + 5 + 4, 1e-9);
+		for (int i = SHARDING_OPTIMIZER; i <= SHARDING_GRADIENTS; i++) {
+			params.sharding = i;
+			params.overlap_parameters = false;
+			CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow, 0), 13 + 5 + 4,
+				   1e-9);
+			CHECK_NEAR(plan_least_s(plan, units, 4, &slow), 12 - 4 + 5 + 4, 1e-9);
+			params.overlap_parameters = true;
+			CHECK_NEAR(plan_timetable_s(arena, plan, units, 4, &slow, 0), 13 + 5, 1e-9);
+			CHECK_NEAR(plan_least_s(plan, units, 4, &slow), 2 + 12, 1e-9);
+		}
 	}
 	arena_free(arena);
 }
@@ -491,15 +506,21 @@ static void nearest_plan_fills_the_gpus_with_data_groups(void)
 	struct plan_params params = one_gpu;
 	params.cp_count = 4;
 	params.dp_count = 4;
-	const struct near_request request = {.network = gpt(arena, 2),
-					     .stack = &eager,
-					     .params = &params,
-					     .rank_count = 4,
-					     .tensor_most = 1,
-					     .memory_most_B = INFINITY};
+	struct near_request request = {.network = gpt(arena, 2),
+				       .stack = &eager,
+				       .params = &params,
+				       .rank_count = 4,
+				       .tensor_most = 1,
+				       .memory_most_B = INFINITY};
 	const char *near = plan_near(arena, &request);
 	CHECK(near != NULL);
 	CHECK_TEXT(near, "cp=2");
+	/* 100 samples divide a batch of 100, too, but numbers up to 64 are tried */
+	params.cp_count = params.dp_count = 1;
+	request.rank_count = 1;
+	params.global_batch_count = 100;
+	params.micro_batch_count = 200;
+	CHECK_TEXT(plan_near(arena, &request), "micro_batch=50");
 	arena_free(arena);
 }
 
@@ -525,6 +546,7 @@ static void memory_over_time_counts_the_micro_batches_that_are_alive(void)
 	const struct training_plan *plan = plan_new(arena, gpt(arena, 2), &params, 2, &why);
 	uint32_t kernels = trace_track(trace, "gpu", "job.0/stream 0");
 	trace_track(trace, "gpu", "rank 0, stage 0");
+	trace_span(trace, kernels, SPAN_KERNEL, "start", 0, 0);
 	for (int64_t i = 0; i < 18; i++)
 		trace_span(trace, kernels, SPAN_KERNEL, names[i % 9], i / 9 * 100 + i % 9 * 10,
 			   i / 9 * 100 + i % 9 * 10 + 8);
