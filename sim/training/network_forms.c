@@ -111,7 +111,7 @@ static size_t tied_layer(struct expansion *x, enum layer_op op)
 	const struct network_reader *reader = x->reader;
 	const char *kind = layer_kind(op)->name;
 	size_t line = lines_find(reader, x->index, x->keys.tied);
-	if (line != NO_LINE && line < x->index && !reader->lines[line].broken)
+	if (line != NO_LINE && !reader->lines[line].broken)
 		for (size_t i = reader->lines[line].last; i > 0; i--)
 			if (strcmp(reader->layers.items[i].name, reader->lines[line].name) == 0 &&
 			    reader->layers.items[i].op == op)

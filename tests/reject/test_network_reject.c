@@ -233,6 +233,14 @@ static void shapes_that_images_cannot_have_are_refused(void)
 		"n.cfg:3: layer 'b': tied 'a' is not an earlier conv (write the name of a layer "
 		"with "
 		"op = \"conv\")");
+	refuses("{ name = \"b\"; op = \"conv\"; kernel = 1; out = 4; tied = \"c\"; },\n"
+		"{ name = \"c\"; op = \"conv\"; kernel = 1; out = 4; },\n",
+		"n.cfg:3: layer 'b': tied 'c' is not an earlier conv (write the name of a layer "
+		"with op = \"conv\")");
+	refuses("{ name = \"a\"; op = \"relu\"; },\n"
+		"{ name = \"b\"; op = \"conv\"; kernel = 1; out = 4; tied = \"a\"; },\n",
+		"n.cfg:4: layer 'b': tied 'a' is not an earlier conv (write the name of a layer "
+		"with op = \"conv\")");
 	refuses("{ name = \"a\"; op = \"upsample\"; },\n",
 		"n.cfg:3: layer 'a': upsample needs factor (write factor = 2)");
 	contains(
@@ -242,7 +250,99 @@ static void shapes_that_images_cannot_have_are_refused(void)
 		"n.cfg:2: layer 'a': kernel has 2 numbers (write kernel = [depth, height, width])");
 }
 
+static void values_of_another_kind_are_refused(void)
+{
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 3; out = 4; pad = \"full\"; },\n",
+		"n.cfg:3: layer 'a': pad is 'full' (write \"same\" or \"valid\")");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 3; out = 4; pad = 1; },\n",
+		"n.cfg:3: layer 'a': pad is 'not a string' (write \"same\" or \"valid\")");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 3; out = 4; pad = \"valid\"; },\n", "");
+	refuses("{ name = \"a\"; op = \"fc\"; out = 4; activation = 3; },\n",
+		"n.cfg:3: layer 'a': activation is not a text (write activation = \"gelu\")");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 3; out = 4; scale = true; },\n",
+		"n.cfg:3: layer 'a' has scale but not batch_norm (write batch_norm = true or leave "
+		"scale out)");
+	for (int i = 0; i < 3; i++) {
+		static const char *const layers[] = {
+			"{ name = \"a\"; op = \"conv\"; kernel = 3; out = 4; scale = true; "
+			"batch_norm = true; },\n",
+			"{ name = \"a\"; op = \"conv\"; kernel = 3; out = 4; scale = true; "
+			"instance_norm = true; },\n",
+			"{ name = \"a\"; op = \"batch_norm\"; scale = true; },\n"};
+		refuses(layers[i], "");
+	}
+}
+
+static void layers_of_other_channels_cannot_be_added(void)
+{
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; },\n"
+		"{ name = \"b\"; op = \"conv\"; kernel = 1; out = 5; from = \"input\"; },\n"
+		"{ name = \"c\"; op = \"add\"; from = [\"a\", \"b\"]; },\n",
+		"n.cfg:5: layer 'c' cannot add 'b' of 5 x 8 x 8 to 'a' of 4 x 8 x 8 (make the "
+		"shapes equal, for example with a 1 x 1 conv)");
+}
+
+static void repetitions_have_whole_numbers(void)
+{
+	static const char *const numbers[] = {"0", "1.5", "\"two\"", "1000001"};
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		struct arena *arena = arena_new();
+		CHECK_PART(errors_of(arena,
+				     arena_printf(arena,
+						  "%s{ name = \"g\"; repeat = %s; layers = ( { name = "
+						  "\"r\"; op = \"relu\"; } ); },\n%s",
+						  before, numbers[i], after)),
+			   "n.cfg:3: layers 'g': repeat must be a whole number from 1 to ");
+		arena_free(arena);
+	}
+	refuses("{ name = \"g\"; repeat = 2; layers = { op = \"relu\"; }; },\n",
+		"n.cfg:3: layers 'g': there is nothing to repeat (write layers = ( { name = "
+		"\"norm\"; op = \"layer_norm\"; }, ... ))");
+	refuses("{ name = \"\"; op = \"relu\"; },\n",
+		"n.cfg:3: layer 1 has no name (write { name = \"conv1\"; op = ...; })");
+	/* the names of repeated layers are complained about once */
+	refuses("{ name = \"g\"; repeat = 2; layers = ( { op = \"relu\"; } ); },\n",
+		"n.cfg:3: layer 1 has no name (write { name = \"conv1\"; op = ...; })");
+}
+
+/* Two inputs must have the same height, width, depth and channels to be added. All but the channels
+ * must be the same to be joined. The layers `a` and `b` differ in one side. */
+static void inputs_that_differ_in_one_side_are_refused(void)
+{
+	static const struct {
+		const char *image, *stride, *text;
+	} rows[] = {
+		{"[8, 8]", "[1, 2]", "8 x 4"},
+		{"[8, 8]", "[2, 1]", "4 x 8"},
+		{"[8, 8, 8]", "[1, 1, 2]", "8 x 4"},
+		{"[8, 8, 8]", "[2, 1, 1]", "8 x 8"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		for (int join = 0; join < 2; join++) {
+			struct arena *arena = arena_new();
+			const char *text = arena_printf(
+				arena,
+				"network = { name = \"n\"; image = %s; channels = 3; classes = 2; "
+				"source = \"s\"; layers = (\n"
+				"{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; },\n"
+				"{ name = \"b\"; op = \"conv\"; kernel = 1; out = 4; stride = %s; "
+				"from = \"input\"; },\n"
+				"{ name = \"c\"; op = \"%s\"; from = [\"a\", \"b\"]; },\n"
+				"{ name = \"end\"; op = \"fc\"; out = 2; } ); };\n",
+				rows[i].image, rows[i].stride, join ? "concat" : "add");
+			const char *why = errors_of(arena, text);
+			CHECK_PART(why, join ? "n.cfg:4: layer 'c' cannot join 'b' of "
+					     : "n.cfg:4: layer 'c' cannot add 'b' of ");
+			CHECK_PART(why, rows[i].text);
+			arena_free(arena);
+		}
+}
+
 static const struct test tests[] = {
+	TEST(values_of_another_kind_are_refused),
+	TEST(layers_of_other_channels_cannot_be_added),
+	TEST(repetitions_have_whole_numbers),
+	TEST(inputs_that_differ_in_one_side_are_refused),
 	TEST(shapes_that_images_cannot_have_are_refused),
 	TEST(network_without_errors_is_accepted),
 	TEST(unknown_ops_are_refused),

@@ -175,7 +175,50 @@ static void networks_of_images_and_sequences_are_told_apart(void)
 		     "1000000)");
 }
 
+static void selections_name_tokens_or_a_share(void)
+{
+	static const char both[] =
+		"n.cfg:3: layer 's': select needs tokens or share (write tokens = 1 or share = "
+		"0.15)";
+	refuses("{ name = \"s\"; op = \"select\"; },\n", both);
+	refuses("{ name = \"s\"; op = \"select\"; tokens = 1; share = 0.5; },\n", both);
+	for (int i = 0; i < 3; i++) {
+		static const char *const shares[] = {
+			"{ name = \"s\"; op = \"select\"; share = 0; },\n",
+			"{ name = \"s\"; op = \"select\"; share = 1.5; },\n",
+			"{ name = \"s\"; op = \"select\"; share = \"half\"; },\n"};
+		refuses(shares[i], "n.cfg:3: layer 's': share must be above 0 and at most 1 (write 0.15)");
+	}
+}
+
+static void embeddings_take_the_input(void)
+{
+	refuses("{ name = \"d\"; op = \"embedding\"; out = 12; from = \"e\"; },\n",
+		"n.cfg:3: layer 'd': an embedding takes tokens (write sequence = 1024 and "
+		"vocabulary = 50257 in the network, and from = \"input\")");
+}
+
+static void checkpoints_have_known_number_types(void)
+{
+	refuses_file("network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\"; "
+		     "weights = 8;\nlayers = ( { name = \"e\"; op = \"embedding\"; out = 12; } ); "
+		     "};\n",
+		     "n.cfg:1: network 'n': weights is not a number type of a checkpoint");
+	refuses_file("network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\"; "
+		     "weights = \"fp5\";\nlayers = ( { name = \"e\"; op = \"embedding\"; out = 12; } "
+		     "); };\n",
+		     "n.cfg:1: network 'n': weights is not a number type of a checkpoint");
+	refuses_file("network = { name = \"n\"; vocabulary = 5; source = \"s\"; layers = ( ); };\n",
+		     "n.cfg:1: the network has no sequence (write sequence = 1024)");
+	refuses_file("network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\"; layers "
+		     "= { op = \"relu\"; }; };\n",
+		     "the network has no layers");
+}
+
 static const struct test tests[] = {
+	TEST(selections_name_tokens_or_a_share),
+	TEST(embeddings_take_the_input),
+	TEST(checkpoints_have_known_number_types),
 	TEST(valid_layers_are_accepted),
 	TEST(heads_that_do_not_divide_are_refused),
 	TEST(keys_that_an_op_lacks_are_refused),
