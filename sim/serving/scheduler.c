@@ -204,7 +204,7 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 			break;
 		}
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
-		if (n == 0 || (n > budget && !first)) {
+		if (n > budget && !first) {
 			r->limited = true;
 			break;
 		}

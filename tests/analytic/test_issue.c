@@ -478,7 +478,7 @@ int main(void)
 		TEST(collectives_wait_for_kernels_issued_before_them),
 		TEST(slow_gpu_does_not_delay_the_launch_of_collectives),
 		TEST(one_thread_starts_the_ranks_one_after_the_other),
-	TEST(a_rank_that_waits_for_its_start_is_not_started_again),
+		TEST(a_rank_that_waits_for_its_start_is_not_started_again),
 		TEST(lockstep_step_is_issued_after_its_session_is_prepared),
 		TEST(updates_are_issued_after_the_callback),
 		TEST(each_gradient_is_updated_when_its_sum_ends),

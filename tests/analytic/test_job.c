@@ -507,7 +507,7 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(one_rank_needs_no_exchange),
 		TEST(times_of_many_ranks_are_added_up),
-	TEST(step_without_overlap_is_the_sum_of_its_parts),
+		TEST(step_without_overlap_is_the_sum_of_its_parts),
 		TEST(ring_time_grows_with_the_number_of_ranks),
 		TEST(exchange_overlaps_with_backward),
 		TEST(without_overlap_gradients_are_exchanged_after_backward),

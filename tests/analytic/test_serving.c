@@ -389,11 +389,13 @@ static void stages_change_the_rate_of_arrivals(void)
 	} all[] = {{0, 0.5}, {19, 10}, {20, 30.2}, {39, 34}};
 	for (size_t i = 0; i < 4; i++)
 		CHECK_NEAR(s_from_ps(list.items[all[i].request].arrival_ps), all[i].time_s, 1e-9);
-	static const char *const wrong[] = {"1:2",  "0:2,0:3", "0:2;5:3", "0:2,5:0",   "0:-1",
-					    "0:2,", "0",       "0:2 ",    "0:2,5:nan", "0:1e-7"};
+	static const char *const wrong[] = {
+		"1:2",  "0:2,0:3",   "0:2;5:3", "0:2,5:0",       "0:-1",   "0:2,", "0",
+		"0:2 ", "0:2,5:nan", "0:1e-7",  "0:2,1000001:3", "0:1e10", "0;2",  "0:2,5:3,4:2"};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
 		CHECK(requests_stages(b.arena, wrong[i]).count == 0);
 	CHECK(requests_stages(b.arena, "0:2").count == 1);
+	CHECK(requests_stages(b.arena, "0:1e9,1000000:1e-6").count == 2);
 	arena_free(b.arena);
 }
 

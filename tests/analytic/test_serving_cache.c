@@ -222,7 +222,197 @@ static void preempted_requests_load_what_their_prefix_lacks(void)
 	arena_free(b.arena);
 }
 
+/* Prompts of 48 tokens share 2 of their 3 blocks with their group, and the cache has 10 blocks. A
+ * prompt of 7 blocks evicts the prefix of the group that came first, whatever its number. So the
+ * other group still has its prefix, and processes 16 tokens. */
+static void the_prefix_that_is_unused_for_the_longest_time_is_evicted(void)
+{
+	for (uint32_t first = 1; first <= 2; first++) {
+		uint32_t second = 3 - first;
+		struct serve_request all[] = {{0, 48, 1, first, 32},
+					      {PS_PER_S, 48, 1, second, 32},
+					      {2 * PS_PER_S, 112, 1, 3, 0},
+					      {3 * PS_PER_S, 48, 1, second, 32}};
+		struct bench b = cache_of(all, 4);
+		CHECK_NEAR(run(&b, 1, 10, by_rows).mean_s, (48 + 48 + 112 + 16) * 1e-3 / 4, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* Host memory has 4 blocks, and three groups store 2 each. The third one replaces the first one. A
+ * prompt of 10 blocks evicts all prefixes from the GPU. Then the second group loads 32 tokens in
+ * 3.2 ms and processes 16, and the first one processes all 48. */
+static void a_copy_in_host_memory_replaces_the_oldest_one(void)
+{
+	for (uint32_t first = 1; first <= 2; first++) {
+		uint32_t second = 3 - first;
+		struct serve_request all[] = {{0, 48, 1, first, 32},
+					      {PS_PER_S, 48, 1, second, 32},
+					      {2 * PS_PER_S, 48, 1, 3, 32},
+					      {3 * PS_PER_S, 160, 1, 4, 0},
+					      {4 * PS_PER_S, 48, 1, second, 32}};
+		for (int again = 0; again < 2; again++) {
+			struct bench b = cache_of(all, 5);
+			all[4].group = again ? first : second;
+			b.host_blocks = 4;
+			double last_ms = again ? 48 : 3.2 + 16;
+			CHECK_NEAR(run(&b, 1, 10, by_rows).mean_s,
+				   (3 * 48 + 160 + last_ms) * 1e-3 / 5, 1e-9);
+			arena_free(b.arena);
+		}
+	}
+}
+
+/* Two prompts of 32 tokens have two of 5 blocks each after 64 ms. The first request takes the last
+ * block, so the second one is preempted, and the first one ends after 16 more tokens. Two blocks in
+ * host memory hold the 32 tokens, which are back after 3.2 ms, and 17 tokens follow. One block does
+ * not hold them, and 33 + 15 tokens follow. */
+static void a_request_that_has_no_room_in_host_memory_starts_again(void)
+{
+	struct serve_request pair[] = {{0, 32, 17, 0, 0}, {0, 32, 17, 0, 0}};
+	for (size_t blocks = 1; blocks <= 2; blocks++) {
+		struct bench b = cache_of(pair, 2);
+		b.params.prefix_cache = false;
+		b.host_blocks = blocks;
+		struct serving_answers answers = run(&b, 1, 5, by_rows);
+		CHECK_NEAR(answers.preempted_count, 1, 0);
+		CHECK_NEAR(answers.mean_s,
+			   (80 + (blocks == 2 ? 80 + 3.2 + 16 : 80 + 48)) * 1e-3 / 2, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* Iterations have 33 tokens, and prompts are not cut. Two prompts take 32 ms each, and 16
+ * iterations of 2 ms follow. Then the first request needs the seventh block, so the second one is
+ * preempted, and the first one ends 1 ms later, at 97 ms. The second one has 49 tokens to process,
+ * more than an iteration has, but it is the first in it. */
+static void a_preempted_request_may_be_longer_than_an_iteration(void)
+{
+	struct serve_request pair[] = {{0, 32, 18, 0, 0}, {0, 32, 18, 0, 0}};
+	struct bench b = cache_of(pair, 2);
+	b.params.prefix_cache = false;
+	b.params.chunked_prefill = false;
+	b.params.tokens_count = 33;
+	struct serving_answers answers = run(&b, 1, 6, by_rows);
+	CHECK_NEAR(answers.preempted_count, 1, 0);
+	CHECK_NEAR(answers.mean_s, (97 + 97 + 49) * 1e-3 / 2, 1e-9);
+	CHECK(serving_left(b.serving) == 0);
+	arena_free(b.arena);
+}
+
+/* Each of two requests needs 17 places, which are 2 blocks. In 3 blocks they run one after the
+ * other, 17 ms each. In 4 blocks they are one batch of 32 + 2 tokens. */
+static void a_batch_has_as_many_requests_as_the_cache_holds(void)
+{
+	struct serve_request pair[] = {{0, 16, 2, 0, 0}, {0, 16, 2, 0, 0}};
+	for (size_t blocks = 3; blocks <= 4; blocks++) {
+		struct bench b = cache_of(pair, 2);
+		b.params.batching = BATCHING_FIXED;
+		b.params.batch_count = 2;
+		b.params.prefix_cache = false;
+		CHECK_NEAR(run(&b, 1, blocks, by_rows).mean_s,
+			   (blocks == 3 ? 17 + 34 : 2 * 34) * 1e-3 / 2, 1e-9);
+		arena_free(b.arena);
+	}
+}
+
+/* One replica processes two prompts of 100 tokens in parts of 50, until 100 and until 200 ms. Only
+ * then the other one generates the second token of each. */
+static void a_cut_prompt_leaves_when_it_is_complete(void)
+{
+	struct serve_request pair[] = {{0, 100, 2, 0, 0}, {0, 100, 2, 0, 0}};
+	struct bench b = cache_of(pair, 2);
+	b.params.prefix_cache = false;
+	b.params.tokens_count = 50;
+	b.apart = true;
+	CHECK_NEAR(run(&b, 2, 100, by_rows).mean_s, (101 + 201) * 1e-3 / 2, 1e-9);
+	arena_free(b.arena);
+}
+
+/* A second prompt that is wholly shared processes its last block of 16 tokens again. */
+static void a_request_processes_at_least_one_token(void)
+{
+	struct serve_request pair[] = {{0, 64, 1, 1, 64}, {PS_PER_S, 64, 1, 1, 64}};
+	struct bench b = cache_of(pair, 2);
+	CHECK_NEAR(run(&b, 1, 10, by_rows).mean_s, (64 + 16) * 1e-3 / 2, 1e-9);
+	arena_free(b.arena);
+}
+
+/* The second prompt takes all 8 free blocks, so the prefix of 2 blocks stays, and the third request
+ * processes 16 tokens. All 10 blocks, 128 tokens and one request are the most that were in use. */
+static void a_request_that_fits_exactly_evicts_nothing(void)
+{
+	struct serve_request all[] = {
+		{0, 48, 1, 1, 32}, {PS_PER_S, 128, 1, 3, 0}, {2 * PS_PER_S, 48, 1, 1, 32}};
+	struct bench b = cache_of(all, 3);
+	struct serving_use use;
+	CHECK_NEAR(run(&b, 1, 10, by_rows).mean_s, (48 + 128 + 16) * 1e-3 / 3, 1e-9);
+	(void)serving_missed(b.serving, &use);
+	CHECK_NEAR(use.blocks, 10, 0);
+	CHECK_NEAR(use.tokens, 128, 0);
+	CHECK_NEAR(use.running, 1, 0);
+	arena_free(b.arena);
+}
+
+/* Two prompts of one group wait for another request of 1 ms, and then take 128 ms together. The
+ * first one leaves a prefix of its 3 blocks. The second one has computed these, too, so it does not
+ * make the prefix longer. A third one shares 3 blocks, and processes 32 of its 80 tokens. */
+static void a_prefix_is_made_longer_only_by_its_users(void)
+{
+	const int64_t half_ms = PS_PER_S / 2000;
+	struct serve_request all[] = {{0, 1, 1, 9, 0},
+				      {half_ms, 48, 1, 1, 32},
+				      {half_ms, 80, 1, 1, 64},
+				      {PS_PER_S, 80, 1, 1, 64}};
+	struct bench b = cache_of(all, 4);
+	CHECK_NEAR(run(&b, 1, 20, by_rows).mean_s, (1 + 2 * 128.5 + 32) * 1e-3 / 4, 1e-9);
+	arena_free(b.arena);
+}
+
+/* Iterations have 48 tokens. The first prompt has 48 of its 64 shared tokens at 48 ms, which are
+ * not kept yet. So the second one, which comes at 10 ms, processes 16 tokens with the other 32 of
+ * the first one until 96 ms, and its other 64 until 160 ms. */
+static void a_prefix_is_kept_when_it_is_complete(void)
+{
+	struct serve_request pair[] = {{0, 80, 1, 1, 64}, {PS_PER_S / 100, 80, 1, 1, 64}};
+	struct bench b = cache_of(pair, 2);
+	b.params.tokens_count = 48;
+	CHECK_NEAR(run(&b, 1, 20, by_rows).mean_s, (96 + 150) * 1e-3 / 2, 1e-9);
+	arena_free(b.arena);
+}
+
+/* Iterations have 48 tokens, and 2 more are drafted behind each generated one. None is drafted
+ * behind the last token of a prompt of 49. A request of 30 tokens generates one more: behind it,
+ * drafted tokens need the 33rd place, which two blocks do not have. */
+static void tokens_are_drafted_behind_generated_ones_if_they_have_room(void)
+{
+	struct serve_request cut[] = {{0, 49, 1, 0, 0}}, two[] = {{0, 30, 2, 0, 0}};
+	struct bench b = cache_of(cut, 1);
+	b.params.tokens_count = 48;
+	b.params.drafted_count = 2;
+	CHECK_NEAR(run(&b, 1, 10, by_rows).mean_s, 49 * 1e-3, 1e-9);
+	arena_free(b.arena);
+	for (size_t blocks = 2; blocks <= 3; blocks++) {
+		b = cache_of(two, 1);
+		b.params.drafted_count = 2;
+		CHECK_NEAR(run(&b, 1, blocks, by_rows).mean_s, (blocks == 2 ? 31 : 33) * 1e-3,
+			   1e-9);
+		arena_free(b.arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_request_processes_at_least_one_token),
+	TEST(a_request_that_fits_exactly_evicts_nothing),
+	TEST(a_prefix_is_made_longer_only_by_its_users),
+	TEST(a_prefix_is_kept_when_it_is_complete),
+	TEST(tokens_are_drafted_behind_generated_ones_if_they_have_room),
+	TEST(the_prefix_that_is_unused_for_the_longest_time_is_evicted),
+	TEST(a_copy_in_host_memory_replaces_the_oldest_one),
+	TEST(a_request_that_has_no_room_in_host_memory_starts_again),
+	TEST(a_preempted_request_may_be_longer_than_an_iteration),
+	TEST(a_batch_has_as_many_requests_as_the_cache_holds),
+	TEST(a_cut_prompt_leaves_when_it_is_complete),
 	TEST(shared_prefixes_are_processed_once),
 	TEST(a_turn_begins_with_the_turns_before_it),
 	TEST(evicted_prefixes_come_from_host_memory),

@@ -287,12 +287,13 @@ static void repetitions_have_whole_numbers(void)
 	static const char *const numbers[] = {"0", "1.5", "\"two\"", "1000001"};
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
 		struct arena *arena = arena_new();
-		CHECK_PART(errors_of(arena,
-				     arena_printf(arena,
-						  "%s{ name = \"g\"; repeat = %s; layers = ( { name = "
-						  "\"r\"; op = \"relu\"; } ); },\n%s",
-						  before, numbers[i], after)),
-			   "n.cfg:3: layers 'g': repeat must be a whole number from 1 to ");
+		CHECK_PART(
+			errors_of(arena,
+				  arena_printf(arena,
+					       "%s{ name = \"g\"; repeat = %s; layers = ( { name = "
+					       "\"r\"; op = \"relu\"; } ); },\n%s",
+					       before, numbers[i], after)),
+			"n.cfg:3: layers 'g': repeat must be a whole number from 1 to ");
 		arena_free(arena);
 	}
 	refuses("{ name = \"g\"; repeat = 2; layers = { op = \"relu\"; }; },\n",

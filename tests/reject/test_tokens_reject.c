@@ -187,7 +187,8 @@ static void selections_name_tokens_or_a_share(void)
 			"{ name = \"s\"; op = \"select\"; share = 0; },\n",
 			"{ name = \"s\"; op = \"select\"; share = 1.5; },\n",
 			"{ name = \"s\"; op = \"select\"; share = \"half\"; },\n"};
-		refuses(shares[i], "n.cfg:3: layer 's': share must be above 0 and at most 1 (write 0.15)");
+		refuses(shares[i],
+			"n.cfg:3: layer 's': share must be above 0 and at most 1 (write 0.15)");
 	}
 }
 
@@ -204,15 +205,17 @@ static void checkpoints_have_known_number_types(void)
 		     "weights = 8;\nlayers = ( { name = \"e\"; op = \"embedding\"; out = 12; } ); "
 		     "};\n",
 		     "n.cfg:1: network 'n': weights is not a number type of a checkpoint");
-	refuses_file("network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\"; "
-		     "weights = \"fp5\";\nlayers = ( { name = \"e\"; op = \"embedding\"; out = 12; } "
-		     "); };\n",
-		     "n.cfg:1: network 'n': weights is not a number type of a checkpoint");
+	refuses_file(
+		"network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\"; "
+		"weights = \"fp5\";\nlayers = ( { name = \"e\"; op = \"embedding\"; out = 12; } "
+		"); };\n",
+		"n.cfg:1: network 'n': weights is not a number type of a checkpoint");
 	refuses_file("network = { name = \"n\"; vocabulary = 5; source = \"s\"; layers = ( ); };\n",
 		     "n.cfg:1: the network has no sequence (write sequence = 1024)");
-	refuses_file("network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\"; layers "
-		     "= { op = \"relu\"; }; };\n",
-		     "the network has no layers");
+	refuses_file(
+		"network = { name = \"n\"; sequence = 8; vocabulary = 5; source = \"s\"; layers "
+		"= { op = \"relu\"; }; };\n",
+		"the network has no layers");
 }
 
 static const struct test tests[] = {

@@ -180,8 +180,8 @@ static void jobs_together_pause_for_parts_of_a_step(void)
 	arena_free(w.arena);
 }
 
-/* The second step takes 1 ms, so it ends before a pause within the first one does. The pause goes on,
- * and no second one begins. */
+/* The second step takes 1 ms, so it ends before a pause within the first one does. The pause goes
+ * on, and no second one begins. */
 static void a_job_pauses_once(void)
 {
 	struct workload w = workload_of(2, 1);

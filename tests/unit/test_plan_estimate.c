@@ -191,8 +191,8 @@ static void data_groups_send_over_rings_and_trees(void)
 	CHECK_NEAR(plan_data_s_per_B(plan, &two, true), 0.75, 1e-12);
 }
 
-/* Only adapters of rank 2 beside products of 8 x 24 and 8 x 8 are gathered, in 4 B, and reduced in 4
- * B. All other parameters of the two blocks are frozen. */
+/* Only adapters of rank 2 beside products of 8 x 24 and 8 x 8 are gathered, in 4 B, and reduced in
+ * 4 B. All other parameters of the two blocks are frozen. */
 static void only_trained_parameters_are_gathered_and_reduced(void)
 {
 	static const char text[] =
@@ -203,9 +203,8 @@ static void only_trained_parameters_are_gathered_and_reduced(void)
 		"},\n"
 		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
 		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
-	static const struct gpu_params gpu = {.fp32_flops = 1e12,
-					      .memory_bandwidth_Bps = 1e12,
-					      .memory_efficiency_ratio = 1};
+	static const struct gpu_params gpu = {
+		.fp32_flops = 1e12, .memory_bandwidth_Bps = 1e12, .memory_efficiency_ratio = 1};
 	static const struct efficiency_params at_peak = {.peak_ratio = 1};
 	static const struct stack_params fp32;
 	struct diag *diag = diag_new(arena);

@@ -89,9 +89,9 @@ static size_t waits_for(const struct calls *calls, size_t at)
 
 /* Two ranks share out the optimizer's state and gather all parameters in bf16, or in the size that
  * the plan gives. They do so behind the update on the stream of the kernels. Beside the first
- * forward passes, another stream gathers each chunk, and the first pass through a chunk waits for it.
- * With two chunks, the first of two stages has the embedding of 12 x 8 and a block: a norm of 8, and
- * matrices of 8 x 24, 8 x 8 and twice 8 x 32. */
+ * forward passes, another stream gathers each chunk, and the first pass through a chunk waits for
+ * it. With two chunks, the first of two stages has the embedding of 12 x 8 and a block: a norm of
+ * 8, and matrices of 8 x 24, 8 x 8 and twice 8 x 32. */
 static void updated_parameters_are_gathered_once(void)
 {
 	const struct network *network = read_tiny(arena);

@@ -17,8 +17,9 @@ static const char *refusal(const struct network *network, const struct plan_para
 
 static void orders_name_each_axis_once(void)
 {
-	static const char *const orders[] = {"tp-cp-dp-ep", "tp-cp-dp-tp", "tp-cp-dp", "tp-cp-dp-",
-					     "tp cp-dp-pp", "tp-cp-dp-pp-ep", ""};
+	static const char *const orders[] = {
+		"tp-cp-dp-ep", "tp-cp-dp-tp",    "tp-cp-dp", "tp-cp-dp-",
+		"tp cp-dp-pp", "tp-cp-dp-pp-ep", ""};
 	struct plan_params params = one_gpu;
 	for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
 		params.order = orders[i];

@@ -22,6 +22,15 @@ static void tables_of_requests_have_limits(void)
 		{"0 0 4\n", ":1: a request needs a time"},
 		{"0 3 0.5\n", ":1: a request needs a time"},
 		{"0 3 1e300\n", ":1: a request needs a time"},
+		{"0 1e300 4\n", ":1: a request needs a time"},
+		{"0 3 4 1.5 2\n", ":1: a request needs a time"},
+		{"0 3 4 1 1.5\n", ":1: a request needs a time"},
+		{"0 3 4 1 -1\n", ":1: a request needs a time"},
+		{"0 3 4 -1 1\n", ":1: a request needs a time"},
+		{"0 3 4 1e300 1\n", ":1: a request needs a time"},
+		{"0 3 4 1 1 1\n", ":1: a request needs a time"},
+		{"0 3 4 1 3\n", NULL},
+		{"5\n0 3 4\n", ":1: a request needs a time"},
 		{"0 3 4 5\n", ":1: a request needs a time"},
 		{"0.5 3 4\ntime prompt output\n", ":2: a request needs a time"},
 		{"1 3 4\n0.5 3 4\n", ":2: the request arrives before the request above it"},
@@ -94,10 +103,23 @@ static void requests_have_groups_with_shared_tokens(void)
 	remove(path_of("groups.tsv"));
 }
 
+/* A table with errors in all lines is not read to its end. */
+static void ten_errors_of_a_table_are_enough(void)
+{
+	char text[20 * 8] = "";
+	for (int i = 0; i < 20; i++)
+		strcat(text, "0 0 0\n");
+	diag = diag_new(arena);
+	write_file("bad.tsv", text);
+	CHECK(requests_read(arena, diag, (struct origin){"case.cfg", 1}, path_of("bad.tsv"), 0)
+		      .count == 0);
+	CHECK(diag_count(diag) == 10);
+	remove(path_of("bad.tsv"));
+}
+
 static const struct test tests[] = {
-	TEST(requests_have_groups_with_shared_tokens),
-	TEST(tables_of_requests_have_limits),
-	TEST(the_shortest_request_has_a_token_each_way),
+	TEST(ten_errors_of_a_table_are_enough), TEST(requests_have_groups_with_shared_tokens),
+	TEST(tables_of_requests_have_limits),   TEST(the_shortest_request_has_a_token_each_way),
 	TEST(tables_of_requests_are_text),
 };
 
