@@ -275,8 +275,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 {
 	const struct job_point failed = job_point_failed(NULL);
 	struct draws draws = {.count = options->draws_count};
-	const struct recorded_program *recorded =
-		scenario->job_count > 0 ? scenario->jobs[0].recorded : NULL;
+	const struct recorded_program *recorded = scenario->jobs[0].recorded;
 	struct draws_run d = {.arena = arena,
 			      .request = *request,
 			      .options = options,

@@ -262,7 +262,7 @@ static const char *idle_adapters(struct arena *arena, const struct scenario *sce
 /* Cases that differ only in their plans have different names. */
 static const char *name_of(struct arena *arena, const struct scenario *scenario)
 {
-	const struct training_plan *plan = scenario->job_count ? scenario->jobs[0].plan : NULL;
+	const struct training_plan *plan = scenario->jobs[0].plan;
 	return plan && !scenario->named
 		       ? arena_printf(arena, "%s: %s", scenario->name, plan_text(arena, plan))
 		       : scenario->name;
@@ -430,7 +430,7 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;
 	}
-	if (options->trace && scenario->job_count > 0 && scenario->jobs[0].plan)
+	if (options->trace && scenario->jobs[0].plan)
 		plan_memory_trace(options->trace, scenario->jobs[0].plan, scenario->jobs[0].stack);
 	struct draws draws = {0};
 	if (!point.failed && options->draws_count)

@@ -82,6 +82,16 @@ verdict 'money.power_is_idle_power_and_the_share_of_busy_time'
 		--set machine_cost.box.hour_price=8
 	is cost_per_hour '2 * (0.5 + 0.1 + 2 * 0.25 * 0.01) + 0.2 * 0.2'
 }
+# a machine without a network needs no price of a port, one with a network does
+sed -e '/"cable"/d' -e '/guests/s/, { name = "client".*/ );/' -e '/hosts/s/, { name = "desk".*/ );/' \
+	-e '/"slot1"/s/},$/}/' box.cfg >lone.cfg
+# shellcheck disable=SC2086 # lists of words
+{
+	predict $kernel $gpu $own --set cost.kwh_price=0.2 --topology lone.cfg
+	is cost_per_hour '2 * (0.5 + 0.1) + 0.2 * 0.2'
+	expect 0 '' run --topology box.cfg -q --draws 0 $kernel $gpu $own --set cost.kwh_price=0.2
+	shows 'cost: unknown, because nothing states the price of a network port .write --set cost.port_price=300'
+}
 expect 0 '' run --topology box.cfg -q --draws 0 $kernel $gpu
 shows 'cost: unknown, because nothing states a price of box with v100-sxm2 .write --set gpu_cost.v100-sxm2.hour_price=2.5'
 shows '^energy: '
