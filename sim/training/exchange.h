@@ -117,8 +117,8 @@ struct exchange *exchange_new(const struct exchange_host *host);
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
 /* Call this when rank has computed these gradients, which it has announced before. */
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
-/* Returns the time until now in which at least one collective ran at which all ranks had
- * arrived. */
+/* Returns the time of all steps that have ended in which at least one collective ran at which all
+ * ranks had arrived. */
 int64_t exchange_collective_ps(const struct exchange *exchange);
 REGISTRY_OF(struct exchange_policy, exchange_policy);
 /* Returns the bundles of the policy of params, in the order in which they are exchanged. */

@@ -405,10 +405,7 @@ struct input *input_new(const struct input_spec *spec)
 		spec->process ? spec->process : input_process_new(spec->arena, spec->params);
 	input->next_member = input->process->members;
 	input->process->members = input;
-	if (spec->storage && !storage_reaches(spec->storage, spec->guest))
-		engine_fail(spec->engine, "%s: there is no route from its storage to guest '%s'",
-			    input->spec.name, guest_name(spec->guest));
-	else if (!spec->held)
+	if (!spec->held)
 		engine_after(spec->engine, 0, begin, input, 0);
 	return input;
 }

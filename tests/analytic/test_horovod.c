@@ -142,9 +142,23 @@ static void tensors_of_one_cycle_are_fused_up_to_the_buffer_size(void)
 	}
 }
 
+/* Without a cycle and without a round trip, gradients are answered at once: the ring of tensor 0
+ * ends at 18, and that of tensor 1 goes from 20 to 28. */
+static void requests_without_a_cycle_are_answered_at_once(void)
+{
+	struct job_world b;
+	setup(&b, "horovod");
+	b.exchange.cycle_s = 0;
+	run(&b);
+	for (size_t i = 0; i < STEPS; i++)
+		check_step(&b, i, 28.5);
+	release(&b);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
+	TEST(requests_without_a_cycle_are_answered_at_once),
 		TEST(tensors_wait_for_the_next_horovod_cycle),
 		TEST(negotiation_delays_each_horovod_cycle),
 		TEST(cycle_is_not_shorter_than_the_round_trip),

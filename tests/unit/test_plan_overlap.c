@@ -190,7 +190,19 @@ static void a_bucket_that_is_not_full_is_reduced_behind_backward(void)
 	}
 }
 
+/* A stage whose parameters are all frozen reduces nothing, whatever the policy. */
+static void a_stage_without_gradients_has_no_bundles(void)
+{
+	for (size_t i = 0; i < exchange_policy_count(); i++) {
+		const struct exchange_params exchange = {.policy = (int)i, .bucket_B = 1e6};
+		size_t count = 7;
+		(void)exchange_divide(arena, &exchange, NULL, 0, &count);
+		CHECK(count == 0);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_stage_without_gradients_has_no_bundles),
 	TEST(updated_parameters_are_gathered_once),
 	TEST(only_a_shared_optimizer_gathers_updated_parameters),
 	TEST(bundles_of_the_policy_are_reduced_when_they_are_ready),
