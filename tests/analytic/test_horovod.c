@@ -158,7 +158,7 @@ static void requests_without_a_cycle_are_answered_at_once(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	TEST(requests_without_a_cycle_are_answered_at_once),
+		TEST(requests_without_a_cycle_are_answered_at_once),
 		TEST(tensors_wait_for_the_next_horovod_cycle),
 		TEST(negotiation_delays_each_horovod_cycle),
 		TEST(cycle_is_not_shorter_than_the_round_trip),

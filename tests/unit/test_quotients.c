@@ -23,8 +23,8 @@ static struct prediction prediction_of(struct breakdown_part *drawn, double each
 }
 
 /* Draws of another seed, or of another number, do not correspond. Then both intervals are combined:
- * 100 with 80 to 125 is from 0.8 to 1.25 times 100, and so is 50. So the quotient 2 ends at a factor
- * of exp(sqrt 2 ln 1.25). */
+ * 100 with 80 to 125 is from 0.8 to 1.25 times 100, and so is 50. So the quotient 2 ends at a
+ * factor of exp(sqrt 2 ln 1.25). */
 static void draws_of_other_runs_do_not_correspond(void)
 {
 	struct prediction a = prediction_of(a_drawn, 100), b = prediction_of(b_drawn, 50);
@@ -113,10 +113,8 @@ static void costs_that_are_not_known_give_no_chances(void)
 }
 
 static const struct test tests[] = {
-	TEST(draws_of_other_runs_do_not_correspond),
-	TEST(draws_without_a_divisor_are_left_out),
-	TEST(only_predictions_that_work_have_chances),
-	TEST(failed_draws_are_never_the_best),
+	TEST(draws_of_other_runs_do_not_correspond),    TEST(draws_without_a_divisor_are_left_out),
+	TEST(only_predictions_that_work_have_chances),  TEST(failed_draws_are_never_the_best),
 	TEST(costs_that_are_not_known_give_no_chances),
 };
 
