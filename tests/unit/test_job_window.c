@@ -228,7 +228,7 @@ static void a_job_without_steps_has_failed(void)
 	}
 }
 
-/* The first reason stays, and a failed job is over and warm: the other one ends the run. */
+/* The first reason stays, and the run ends with the other job, because a failed one has ended. */
 static void a_failed_job_lets_the_others_go_on(void)
 {
 	struct workload w = workload_of(2, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the simulations of a search remember of runs that missed their objectives. */
+/* The simulations of a search share the runs that missed their objectives. */
 #include "sim/serving/model.h"
 #include "tests/test.h"
 
