@@ -167,7 +167,7 @@ bool collective_record_apply(const struct collective_record *record, uint32_t wo
 {
 	double count = record->group_count > 0 ? record->group_count : world_count;
 	bool listed = record->first >= 0 && record->stride >= 1 && record->group_count > 0;
-	if (!record->function || record->uneven)
+	if (record->uneven)
 		return false;
 	double size_B = size_of(record, count);
 	bool message = is(record, "ncclSend") || is(record, "ncclRecv");

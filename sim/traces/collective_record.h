@@ -29,6 +29,6 @@ const char *collective_function(const char *name);
 /* Takes an argument of an event, if its key is about a collective. */
 void collective_record_take(struct collective_record *record, const struct json *argument);
 /* Fills a call. world_count is the number of ranks of the job, 0 if unknown. Returns false if the
- * record has no kind, no size or no usable group. */
+ * record has no size or no usable group. It has a kind. */
 bool collective_record_apply(const struct collective_record *record, uint32_t world_count,
 			     struct recorded_call *call);

@@ -4,9 +4,8 @@
 #include "sim/traces/functions.h"
 #include "sim/engine/names.h"
 
-/* Larger numbers of streams and correlations (32 bits in CUPTI) are ignored; larger sizes are
- * refused. */
-static const double NUMBER_MAX = 1 << 30, CORRELATION_MAX = 0x1p53, SIZE_MAX_B = 1e15;
+/* Larger correlations (32 bits in CUPTI) are ignored; larger sizes are refused. */
+static const double CORRELATION_MAX = 0x1p53, SIZE_MAX_B = 1e15;
 /* Longest duration (30 years), and the last start that allows it without overflow. */
 static const int64_t LASTS_MAX_NS = INT64_C(1000000000000000000),
 		     START_MAX_NS = INT64_MAX - LASTS_MAX_NS;
@@ -56,7 +55,7 @@ static int64_t ns_of(const struct json *json)
 	int64_t ns = 0;
 	int decimals = -1;
 	for (const char *c = json->text; *c; c++) {
-		if (*c == '.' && decimals < 0) {
+		if (*c == '.') {
 			decimals = 0;
 		} else if (*c < '0' || *c > '9' || ns > INT64_MAX / 10 - 1) {
 			double rough = json->number * 1e3;
@@ -145,11 +144,6 @@ static void take_member(struct kineto *k, struct kineto_event *event, const stru
 
 /* ---- keeping events ---- */
 
-static int64_t whole(double number)
-{
-	return number >= 0 && number <= NUMBER_MAX ? (int64_t)number : -1;
-}
-
 static int64_t correlation_of(double number)
 {
 	return number >= 0 && number <= CORRELATION_MAX ? (int64_t)number : -1;
@@ -184,7 +178,7 @@ static void keep_call(struct kineto *k, const struct kineto_event *event)
 
 static int64_t stream_of(const struct kineto_event *event, double number)
 {
-	int64_t stream = number < STREAMS_OF_A_DEVICE ? whole(number) : -1;
+	int64_t stream = number >= 0 && number < STREAMS_OF_A_DEVICE ? (int64_t)number : -1;
 	if (stream >= 0 && event->device > 0 && event->device < DEVICES_MAX)
 		stream += (int64_t)event->device * STREAMS_OF_A_DEVICE;
 	return stream;
