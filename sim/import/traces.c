@@ -22,17 +22,17 @@ static void write_calls(FILE *out, const void *ctx)
 static const char *say(struct arena *arena, const struct recorded_calls *recorded,
 		       const struct profile_counts *counts, const char *steps)
 {
-	size_t calls = 0, threads = 0, ranks = 0;
+	size_t calls = 0, threads = 0, marks = 0, ranks = 0;
 	for (const struct recorded_calls *rank = recorded; rank; rank = rank->next, ranks++) {
 		calls += rank->call_count;
 		threads += rank->thread_count;
+		marks += rank->mark_count;
 	}
 	const char *summary = arena_printf(
 		arena,
 		"converted %zu calls of %zu threads with %zu step marks%s; %zu events read, %zu "
 		"used, %zu skipped",
-		calls, threads, recorded->mark_count, recorded->mark_count || !steps ? "" : steps,
-		counts->events, counts->used, counts->events - counts->used);
+		calls, threads, marks, marks || !steps ? "" : steps, counts->events, counts->used, counts->events - counts->used);
 	if (counts->orphans > 0)
 		summary = arena_printf(arena,
 				       "%s\n%zu kernels and copies were left out because the trace "
@@ -107,6 +107,7 @@ static bool read_chakra(struct arena *arena, struct diag *diag, const char *cons
 		sum.events += counts.events;
 		sum.used += counts.used;
 		sum.collectives += counts.collectives;
+		sum.unknown_collectives += counts.unknown_collectives;
 	}
 	return finish(arena, first, &sum, NULL, imported);
 }

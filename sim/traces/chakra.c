@@ -301,7 +301,9 @@ static void settle_node(struct chakra *c, const struct attributes *from, struct 
 		node->size_B *= c->world_count;
 	}
 	node->size_B = fmin(node->size_B, SIZE_MAX_B);
-	c->counts->collectives += node->stream > NODE_COMPUTE;
+	bool known = strcmp(node->function, "cudaLaunchKernel") != 0;
+	c->counts->collectives += known;
+	c->counts->unknown_collectives += node->stream > NODE_COMPUTE && !known;
 }
 
 static bool take_node(struct chakra *c, struct protobuf *message)
@@ -324,11 +326,11 @@ static bool take_node(struct chakra *c, struct protobuf *message)
 			node->lasts_s = fmin((double)value * 1e-6, DURATION_MAX_S);
 		else if (field == 10)
 			take_attribute(&attributes, node, &part);
-		message->bad |= part.bad;
 		if (field == 5 && !part.at)
 			graph_depend(&c->graph, node, number_of(c, value));
 		while (field == 5 && part.at < part.end && !part.bad)
 			graph_depend(&c->graph, node, number_of(c, take_varint(&part)));
+		message->bad |= part.bad;
 	}
 	node->number = number_of(c, id);
 	settle_node(c, &attributes, node);

@@ -278,8 +278,7 @@ static struct recorded_calls *read_rank(struct nsys *n, const char *process,
 	n->threads = names_new(profile->arena);
 	for (size_t i = 0; fine && i < sizeof sources / sizeof sources[0]; i++)
 		fine = read_table(n, &sources[i], process);
-	if (fine && ((profile->works.count == 0 && profile->joined_count == 0) ||
-		     profile->calls.count == 0))
+	if (fine && (profile->works.count == 0 || profile->calls.count == 0))
 		fail(n, arena_printf(profile->arena,
 				     "the table CUPTI_ACTIVITY_KIND_%s has no usable row (profile "
 				     "with nsys profile --trace=cuda,nvtx)",
