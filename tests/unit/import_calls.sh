@@ -68,6 +68,74 @@ expect 0 '' import api-log day.log -q
 has 1 '"cuMemFree","start_s":1.250000000'
 verdict import_calls.tables_name_their_columns
 
+# Waits last until the next call, here 40, 1,030, 90 and 15 us. Behind the first one, the kernel took 60 - 10 us. The second
+# one has copied 12 MB at 12 GB/s in 1,000 us, so the kernel took 1,100 - 60 - 1,000 us. The third one copied for longer than
+# the kernel lasted, and the last one is shorter than 20 us, so their kernels took no time.
+cat >waits.log <<'END'
+0.000000 step
+0.000010 cudaLaunchKernel - 7
+0.000020 cudaEventSynchronize
+0.000060 cudaLaunchKernel - 7
+0.000070 cuMemcpyHtoD_v2 12000000
+0.001100 cudaMemsetAsync 5 7
+0.001200 cudaLaunchKernel - 8
+0.001210 cuMemcpyDtoH_v2 12000000
+0.001300 step
+0.001300 cudaLaunchKernel - 7
+0.001310 cudaStreamSynchronize - 7
+0.001320 printf
+0.001322 puts
+0.001325 cudaMalloc 8
+END
+expect 0 '^converted 10 calls of 1 threads with 2 step marks; 14 events read, 12 used, 2 skipped$' import api-log waits.log
+grep -q '^2 lines of other functions were left out, the first of printf$' "$scratch.err" || complain "the lines left out: $(cat "$scratch.err")"
+same() { # the calls without the names of most members are those of the standard input
+	sed -n 's/^{"thread":\([0-9]*\),"call":/\1 /;s/"\(start\|end\|t\)_s":0\.00//g;s/_s":0\.00/":/g;s/[{}"]//g;/^format\|^end/!p' "$scratch.out" >got
+	cat >wanted
+	cmp -s got wanted || complain "the calls differ: $(diff got wanted)"
+}
+same <<'END'
+step:1,0000000,thread:0
+0 cudaLaunchKernel,0010000,0011000,stream:0,kernel:0050000
+0 cudaEventSynchronize,0020000,0060000
+0 cudaLaunchKernel,0060000,0061000,stream:0,kernel:0040000
+0 cuMemcpyHtoD,0070000,1100000,copy:h2d,size_B:12000000
+0 cudaMemsetAsync,1100000,1101000,stream:0,kernel:0000000,arguments_B:5
+0 cudaLaunchKernel,1200000,1201000,stream:1,kernel:0000000
+0 cuMemcpyDtoH,1210000,1300000,copy:d2h,size_B:12000000
+step:2,1300000,thread:0
+0 cudaLaunchKernel,1300000,1301000,stream:0,kernel:0000000
+0 cudaStreamSynchronize,1310000,1325000,stream:0
+0 cudaMalloc,1325000,1326000,size_B:8
+END
+verdict import_calls.kernels_end_when_the_next_wait_ends
+
+# Columns have any order and their own units. A cell may have a unit of its own. A call does not end before it begins.
+# The direction in the name of a copy counts before that of the column. Kernels wait for nothing, because their times are known.
+cat >units.csv <<'END'
+(x);Stream;Kernel (us);copy;Tid;Size [B];API;End [ms];Begin_ms
+;a;;;x;8;cudaMalloc;1001.25;1000.5
+;b;;h2d;y;9;cudaMemcpyAsync;1000.9;1001
+;b;;h2d;y;10;cuMemcpyDtoHAsync_v2;1001.5;1001.2
+;a;12.5;;x;7;cudaLaunchKernel;;1001.3ms
+;;;;x;;printf;;1001.4
+;a;;;x;0;cudaLaunchKernel;;1001.4
+;;;;x;;cudaDeviceSynchronize;1002;1001.45
+;;;;x;;step 4;;1002
+END
+expect 0 '^converted 6 calls of 2 threads with 1 step marks; 8 events read, 7 used, 1 skipped$' import api-log units.csv
+[ "$(tail -n 1 "$scratch.err")" = '1 lines of other functions were left out, the first of printf' ] || complain "the notes: $(cat "$scratch.err")"
+same <<'END'
+0 cudaMalloc,0000000,0750000,stream:0,size_B:8
+1 cudaMemcpyAsync,0500000,0500000,stream:1,copy:h2d,size_B:9
+1 cuMemcpyDtoHAsync,0700000,1000000,stream:1,copy:d2h,size_B:10
+0 cudaLaunchKernel,0800000,0801000,stream:0,kernel:0012500,arguments_B:7
+0 cudaLaunchKernel,0900000,0901000,stream:0,kernel:0000000
+0 cudaDeviceSynchronize,0950000,1500000
+step:4,1500000,thread:0
+END
+verdict import_calls.columns_have_any_order_and_unit
+
 refused() { # PATTERN LINE...
 	pattern=$1
 	shift
@@ -84,9 +152,26 @@ refused '^bad.log:1: the copy has no direction' '0 cudaMemcpy 8'
 refused '^bad.log:1: the copy has no bytes' '0 cuMemcpyHtoD'
 refused '^bad.log:2: the time is -1 s after the first one' '1 cudaMalloc 1' '0 cudaMalloc 1'
 refused '^bad.log:2: the time is 1e\+10 s after the first one' '0 cudaMalloc 1' '1e10 cudaMalloc 1'
+refused "^bad.log:1: bytes is '-1', but must be a whole number" '0 cudaMalloc -1'
+refused "^bad.log:1: bytes is '1.1e15', but must be a whole number" '0 cudaMalloc 1.1e15'
+refused "^bad.log:1: bytes is 'many', but must be a whole number" '0 cudaMalloc many'
+refused "^bad.log:1: 'bytes' is not a function of CUDA" 'name bytes'
+table='time,end,duration,gpu,name'
+refused "^bad.log:2: the time 'a' is not a time" $table '0,a,,,cudaMalloc'
+refused "^bad.log:2: the time 'b' is not a time" $table '0,,b,,cudaMalloc'
+refused "^bad.log:2: the time 'c' is not a time" $table '0,,,c,cudaMalloc'
+refused '^bad.log:2: a time is larger than 30 years .name the unit in the heading, for example time_us' $table '0,1.1e9,,,cudaMalloc'
+refused '^bad.log:2: a time is larger than 30 years' $table '0,,1.1e9,,cudaMalloc'
+refused '^bad.log:2: a time is larger than 30 years' $table '0,,,1.1e9,cudaMalloc'
+refused '^bad.log:2: the line has no time or no function' $table ',1,1,,cudaMalloc'
+refused '^bad.log:2: the line has no time or no function' $table '0,1,1,,'
 refused '^bad.log: the log has no call' '# nothing' 'time name'
 printf '0 cudaMalloc 1\n\0\n' >bad.log
 expect 2 '^bad.log:2: this is not a log of calls, because it contains a zero byte' import api-log bad.log
+awk 'BEGIN { print "time,name,tid"; for (i = 0; i < 4097; i++) print i * 1e-6 ",cudaMalloc," i }' >threads.csv
+expect 2 '^threads.csv:4098: the log has more than 4096 threads .divide it' import api-log threads.csv
+head -n 4097 threads.csv >fewer.csv
+expect 0 'converted 4096 calls of 4096 threads' import api-log fewer.csv
 verdict import_calls.other_files_and_lines_are_refused_with_their_line
 
 # The command of docs/import.md, on statistics of Lupine: number, calls and nanoseconds of each function.
