@@ -153,8 +153,6 @@ void recorded_sort(void *items, size_t count, size_t size_B,
 
 void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded)
 {
-	if (recorded->call_count == 0)
-		return;
 	recorded_sort(recorded->calls, recorded->call_count, sizeof *recorded->calls,
 		      by_thread_and_start);
 	leave_out_inner(recorded);

@@ -16,8 +16,7 @@ static bool is_message(enum call_kind kind)
 
 bool recorded_has_peers(const struct recorded_call *call)
 {
-	enum call_kind kind = function_use(call).kind;
-	return kind >= CALL_ALL_REDUCE && kind <= CALL_RECEIVE && call->size_B > 0;
+	return call_has_peers(function_use(call).kind) && call->size_B > 0;
 }
 
 bool recorded_has_messages(const struct recorded_calls *recorded)

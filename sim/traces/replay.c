@@ -102,7 +102,7 @@ static size_t median_step(const struct recorded_calls *recorded)
 	return index;
 }
 
-static bool whole_recording(const struct recorded_calls *recorded, struct replay_step *step)
+static void whole_recording(const struct recorded_calls *recorded, struct replay_step *step)
 {
 	*step = (struct replay_step){.start_s = INFINITY};
 	for (size_t i = 0; i < recorded->call_count; i++) {
@@ -112,13 +112,11 @@ static bool whole_recording(const struct recorded_calls *recorded, struct replay
 			step->thread = recorded->calls[i].thread;
 		}
 	}
-	return recorded->call_count > 0;
 }
 
 static bool in_step(const struct replay_step *step, const struct recorded_call *call)
 {
-	return call->start_s >= step->start_s &&
-	       (call->start_s < step->end_s || (!step->marked && call->start_s <= step->end_s));
+	return !step->marked || (call->start_s >= step->start_s && call->start_s < step->end_s);
 }
 
 static bool handles_fit(struct diag *diag, struct origin origin,
@@ -156,8 +154,10 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 			"the recording has %zu complete steps%s (a step lasts from one mark to "
 			"the next; record more marks)",
 			count, wanted > count ? ", so calls.step is too large" : "");
-	if (recorded->mark_count == 0)
-		return whole_recording(recorded, step) && handles_fit(diag, origin, recorded, step);
+	if (recorded->mark_count == 0) {
+		whole_recording(recorded, step);
+		return handles_fit(diag, origin, recorded, step);
+	}
 	size_t index = wanted ? wanted - 1 : median_step(recorded);
 	const struct recorded_mark *mark = &recorded->marks[index];
 	*step = (struct replay_step){mark->t_s, mark[1].t_s, mark->thread, mark->step, true};
@@ -292,7 +292,7 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
 	cuda.stream = (uint16_t)handle_number(
 		r->arena, &r->streams, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
-	if (cuda.kind >= CALL_ALL_REDUCE && cuda.kind <= CALL_RECEIVE) {
+	if (call_has_peers(cuda.kind)) {
 		cuda.payload_B = recorded->size_B;
 		(void)recorded_job_peer(r->job, r->rank, recorded, &cuda.peer);
 	}
@@ -380,7 +380,7 @@ static void gather(struct replay *r)
 		counts[recorded->calls[i].thread] += in_step(r->step, &recorded->calls[i]);
 	for (uint32_t turn = 0; turn <= recorded->thread_count; turn++) {
 		uint32_t index = turn ? turn - 1 : r->step->thread;
-		if (index >= recorded->thread_count || !counts[index] || places[index])
+		if (!counts[index] || places[index])
 			continue;
 		struct replay_thread *thread = places[index] = &r->threads[r->thread_count++];
 		thread->recorded = index;

@@ -225,6 +225,14 @@ static void function_names_map_to_kinds_of_calls(void)
 		if (!CHECK(use.kind == rows[i].kind && use.host == rows[i].host))
 			printf("  %s\n", rows[i].name);
 	}
+	CHECK(function_copy("cuMemcpyHtoD") == COPY_H2D && function_copy("cuMemcpyDtoD") == COPY_D2D);
+	CHECK(function_copy("cudaMemcpyPeer") == COPY_NONE && function_copy("myHtoD") == COPY_NONE);
+	struct arena *names = arena_new();
+	CHECK_TEXT(function_without_version(names, "cuMemcpyHtoD_v2"), "cuMemcpyHtoD");
+	CHECK_TEXT(function_without_version(names, "my_v_v0"), "my_v");
+	CHECK_TEXT(function_without_version(names, "my_v9"), "my");
+	CHECK_TEXT(function_without_version(names, "my_v:_v/"), "my_v:_v/");
+	arena_free(names);
 	CHECK(function_is_cuda("cuInit") && function_is_cuda("cudaFree"));
 	CHECK(!function_is_cuda("cublasCreate") && !function_is_cuda("cuda") &&
 	      !function_is_cuda("launch"));

@@ -72,6 +72,7 @@ static void groups_that_do_not_cover_the_job_are_refused(void)
 	refused(collective(0, 2, 1), 8);  /* without the recorded rank */
 	refused(collective(1, 4, 2), 9);  /* two columns of 9 ranks */
 	refused(collective(1, 64, 2), 8); /* more ranks than the job */
+	refused(collective(5, 1, 8), 4);  /* groups of one rank of eight, in four ranks */
 	struct recorded_call message = collective(0, 8, 1);
 	message.function = "ncclSend";
 	refused(message, 8); /* only one rank is recorded */
@@ -80,7 +81,79 @@ static void groups_that_do_not_cover_the_job_are_refused(void)
 	refused(reduce, 8); /* it is not simulated between GPUs */
 }
 
+/* A group of one rank has nothing to simulate. Without bytes, a call is no collective. */
+static void groups_of_one_rank_and_calls_without_bytes_have_no_peers(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct recorded_call calls[] = {collective(5, 1, 1), collective(5, 2, 1)};
+	struct recorded_calls recorded = recording(calls, 2);
+	uint32_t communicator = 99;
+	calls[1].size_B = 0; /* its group would be refused */
+	const struct recorded_job *job =
+		recorded_job_new(arena, diag, (struct origin){0}, &recorded, 8);
+	if (CHECK(job != NULL)) {
+		CHECK(job->shape_count == 0 && job->group_count == 0);
+		CHECK(!recorded_job_peer(job, 5, &calls[0], &communicator) && communicator == 99);
+		CHECK(!recorded_has_peers(&calls[1]) && recorded_calls_peers(&recorded));
+	}
+	arena_free(arena);
+}
+
+/* Two of four ranks are recorded, 0 and 5 of 8. Rank 0 plays its own recording, and the others play
+ * both in turn. */
+static void ranks_without_a_recording_play_the_others_in_turn(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct recorded_call call = collective(0, 0, 0);
+	struct recorded_calls second = recording(&call, 1), first = recording(&call, 1);
+	first.rank = 0;
+	first.next = &second;
+	const struct recorded_job *job =
+		recorded_job_new(arena, diag, (struct origin){0}, &first, 4);
+	if (CHECK(job != NULL)) {
+		CHECK(job->ranks[0] == &first && job->ranks[1] == &second);
+		CHECK(job->ranks[2] == &first && job->ranks[3] == &second);
+	}
+	second.rank = 2;
+	job = recorded_job_new(arena, diag, (struct origin){0}, &first, 4);
+	if (CHECK(job != NULL)) {
+		CHECK(job->ranks[0] == &first && job->ranks[1] == &second);
+		CHECK(job->ranks[2] == &second && job->ranks[3] == &second);
+	}
+	arena_free(arena);
+}
+
+/* Each rank of two sends to a rank. It must be another rank of the job. */
+static void messages_go_to_another_rank_of_the_job(void)
+{
+	for (uint32_t peer = 0; peer < 3; peer++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		struct recorded_call calls[] = {collective(0, 2, 1), collective(0, 2, 1)};
+		struct recorded_calls second = recording(&calls[1], 1), first = recording(calls, 1);
+		uint32_t found = 99;
+		calls[0].function = "ncclSend";
+		calls[1].function = "ncclRecv";
+		calls[0].peer = peer;
+		first.rank = 0;
+		first.next = &second;
+		second.rank = 1;
+		const struct recorded_job *job =
+			recorded_job_new(arena, diag, (struct origin){0}, &first, 2);
+		CHECK((job != NULL) == (peer == 1));
+		CHECK(recorded_has_messages(&first) && recorded_has_messages(&second));
+		if (job)
+			CHECK(recorded_job_peer(job, 0, &calls[0], &found) && found == 1);
+		arena_free(arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(groups_of_one_rank_and_calls_without_bytes_have_no_peers),
+	TEST(ranks_without_a_recording_play_the_others_in_turn),
+	TEST(messages_go_to_another_rank_of_the_job),
 	TEST(inner_groups_repeat_and_outer_groups_grow),
 	TEST(groups_that_do_not_cover_the_job_are_refused),
 };
