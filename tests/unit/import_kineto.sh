@@ -102,6 +102,24 @@ END
 cmp -s got wanted || complain "the calls are $(diff got wanted)"
 verdict import_kineto.streams_graphs_and_copies_have_the_listed_numbers
 
+# A wait names the call that recorded its event, and the stream on which it did. The number of the event is that of this
+# call. Without a call in the trace nothing is known.
+{
+	event cuda_runtime cudaEventRecord 10 1 '"correlation":3'
+	event cuda_runtime cudaStreamWaitEvent 20 1 '"correlation":4'
+	event cuda_sync 'Stream Wait Event' 20 1 '"correlation":4,"stream":8,"wait_on_cuda_event_record_corr_id":3,"wait_on_stream":7'
+	event cuda_runtime cudaStreamWaitEvent 30 1 '"correlation":5'
+	event cuda_sync 'Stream Wait Event' 30 1 '"correlation":5,"stream":8,"wait_on_cuda_event_record_corr_id":33,"wait_on_stream":7'
+	event cuda_runtime cudaEventRecord 40 1 '"correlation":6'
+	event cuda_event 'Event Record' 40 1 '"correlation":6,"stream":9'
+} | trace 0 1 >events.json
+farwire import kineto events.json
+has 1 '"cudaEventRecord","start_s":0.000000000,"end_s":0.000001000,"stream":7,"event":3}'
+has 1 '"cudaStreamWaitEvent","start_s":0.000010000,"end_s":0.000011000,"stream":8,"event":3}'
+has 1 '"cudaStreamWaitEvent","start_s":0.000020000,"end_s":0.000021000,"stream":8}'
+has 1 '"cudaEventRecord","start_s":0.000030000,"end_s":0.000031000,"stream":9,"event":6}'
+verdict import_kineto.waits_name_the_call_that_recorded_their_event
+
 # Groups with equal distances become "first + size x distance"; others are not simulated. A list that is cut off says
 # nothing, and without a group only a collective of all 12 ranks is clear. Messages need their group and the other rank.
 ar='"Collective name":"allreduce","dtype":"Float","In msg nelems":100'

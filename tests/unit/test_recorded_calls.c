@@ -100,6 +100,8 @@ static void only_calls_within_the_time_of_another_are_left_out(void)
 	CHECK(settled(kernel, 2).call_count == 1);
 	CHECK_NEAR(kernel[0].size_B, 4096, 0);
 	CHECK_TEXT(kernel[0].label, "outer");
+	struct recorded_call two[] = {call_at(0, "cudaFree", 0, 10), call_at(0, "cudaFree", 10, 10)};
+	CHECK(settled(two, 2).call_count == 2);
 	arena_free(arena);
 }
 
@@ -179,6 +181,12 @@ static void collectives_follow_the_kernels_and_are_awaited(void)
 		{"cudaStreamWaitEvent", 45, -1, -1, 20, 0, 0}, /* of NCCL's own stream */
 		{"cudaStreamWaitEvent", 80, -1, -1, 7, 0, 0},
 	};
+	static const struct row first_number[] = {
+		{"cudaLaunchKernel", 10, 7, -1, 7, -1, 0},
+		{"cudaEventRecord", 20, 3, 0, 3, 0, 0},
+		{"ncclAllReduce", 30, 20, -1, 20, -1, 0},
+		{"cudaEventRecord", 40, -1, -1, 20, 1, 0},
+	};
 	static const struct row two[] = {
 		{"cudaLaunchKernel", 10, 7, -1, 7, -1, 0},
 		{"ncclAllReduce", 30, 20, -1, 20, -1, 0},
@@ -193,6 +201,7 @@ static void collectives_follow_the_kernels_and_are_awaited(void)
 	arena = arena_new();
 	ORDERED("late wait", late);
 	ORDERED("wait at once", at_once);
+	ORDERED("first number", first_number);
 	ORDERED("two collectives", two);
 	arena_free(arena);
 }
@@ -302,6 +311,47 @@ static void only_threads_with_calls_in_the_step_play(void)
 	arena_free(arena);
 }
 
+/* Thread 0 makes no call from 1 s to 3 s. It waits for the call of thread 1 in this time if it lasts
+ * for at least half of it. Thread 1 waits for thread 0 in the same way, from 0 to 2 s. */
+static void a_gap_that_another_thread_half_fills_is_a_wait(void)
+{
+	arena = arena_new();
+	for (double start_s = 2; start_s < 2.4; start_s += 0.25) {
+		struct recorded_call calls[] = {call_at(0, "cudaFree", 0, 1), call_at(0, "cudaFree", 3, 4),
+						call_at(1, "cudaFree", 2, 3)};
+		for (size_t i = 0; i < 3; i++) {
+			calls[i].start_s = i == 2 ? start_s : calls[i].start_s / US;
+			calls[i].end_s /= US;
+		}
+		calls[0].end_s = 1;
+		calls[1].start_s = calls[2].end_s = 3;
+		const struct recorded_calls recorded = settled(calls, 3);
+		const struct replay_step step = {.end_s = 4};
+		CHECK(replayed(&recorded, &step, NULL)->signal_count == (start_s > 2 ? 0 : 2));
+	}
+	arena_free(arena);
+}
+
+/* A poll of three queries began before the event was recorded, so it does not wait for the record. */
+static void a_poll_awaits_only_records_before_its_first_query(void)
+{
+	arena = arena_new();
+	struct recorded_call calls[] = {
+		call_at(0, "cudaEventQuery", 10, 11), call_at(0, "cudaEventQuery", 20, 21),
+		call_at(0, "cudaEventQuery", 30, 31), call_at(1, "cudaEventRecord", 12, 13)};
+	for (size_t i = 0; i < 4; i++) {
+		calls[i].event = calls[i].stream = 5;
+		calls[i].ready = i == 2 ? READY_YES : READY_NO;
+	}
+	struct recorded_calls recorded = settled(calls, 4);
+	const struct replay_step step = {.end_s = 40 * US};
+	CHECK(replayed(&recorded, &step, NULL)->signal_count == 0);
+	calls[3].start_s = 1 * US;
+	calls[3].end_s = 2 * US;
+	CHECK(replayed(&recorded, &step, NULL)->signal_count == 1);
+	arena_free(arena);
+}
+
 /* The recorded time of 10 us is host work only of calls that wait for nothing. */
 static void only_calls_that_return_by_themselves_have_host_work(void)
 {
@@ -344,6 +394,8 @@ static const struct test tests[] = {
 	TEST(collectives_follow_the_kernels_and_are_awaited),
 	TEST(other_records_and_waits_stay_unknown),
 	TEST(only_threads_with_calls_in_the_step_play),
+	TEST(a_gap_that_another_thread_half_fills_is_a_wait),
+	TEST(a_poll_awaits_only_records_before_its_first_query),
 	TEST(only_calls_that_return_by_themselves_have_host_work),
 };
 
