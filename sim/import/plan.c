@@ -28,8 +28,7 @@ static void put_line(struct plan_reader *p, const char *key, const char *value, 
 static void put(struct plan_reader *p, const char *key, const char *value,
 		enum settings_field field)
 {
-	const char *place = settings_place(p->settings, field);
-	put_line(p, key, value, place ? place : "assumed: ");
+	put_line(p, key, value, settings_place(p->settings, field));
 }
 
 static void put_number(struct plan_reader *p, const char *key, double value,
@@ -110,7 +109,7 @@ static void read_groups(struct plan_reader *p)
 		put_number(p, "replicas", replicas, FIELD_REPLICAS);
 	if (!(p->dp > 0) && shards > 0 && has_shards) {
 		p->dp = shards * replicas;
-		put_number(p, "dp", p->dp, shards > 1 ? FIELD_SHARDS : FIELD_REPLICAS);
+		put_number(p, "dp", p->dp, replicas > 1 ? FIELD_REPLICAS : FIELD_SHARDS);
 	}
 	if (!settings_count(s, FIELD_WORLD, 1, &p->gpus) &&
 	    settings_count(s, FIELD_NODE_GPUS, 1, &each)) {
@@ -175,7 +174,7 @@ static void read_chunks(struct plan_reader *p)
 		 settings_count(s, FIELD_CHUNK_LAYERS, 1, &part) &&
 		 settings_need(s, FIELD_LAYERS, &layers)) {
 		chunks = layers / p->pp / part;
-		if (chunks < 1 || chunks > floor(chunks))
+		if (chunks > floor(chunks))
 			refuse(p, settings_find(s, FIELD_CHUNK_LAYERS),
 			       arena_printf(p->reading->arena,
 					    "does not divide the %g layers of a stage (write a "
@@ -244,7 +243,8 @@ static void read_batch(struct plan_reader *p)
 				     "global_batch is that of %g GPUs, and grows with their number",
 				     p->gpus);
 	}
-	if ((has_micro && p->micro > floor(p->micro)) || copies > floor(copies) ||
+	/* If the number of GPUs is given, read_groups has checked the copies. */
+	if ((has_micro && p->micro > floor(p->micro)) || (p->assumed && copies > floor(copies)) ||
 	    (global > 0 && accumulation > 0 &&
 	     fabs((has_micro ? p->micro : 1) * accumulation * copies - global) > 0.5))
 		diag_error(p->reading->diag, (struct origin){p->reading->paths[0], 0},
