@@ -132,3 +132,52 @@ for word in yes:sp on:sp True:sp 1:sp no:-sp off:-sp False:-sp 0:-sp; do
 	json "gpus=2 stack=\"pytorch-bf16-adamw\" tp=2 ${word#*:}" "{\"tensor_parallel_degree\": 2, \"sequence_parallel\": \"${word%:*}\"}"
 done
 verdict import_plan.settings_have_one_value_of_their_kind
+
+# Arguments: the value of a variable is that above the line. Words with an unknown variable have no value, and neither
+# have those with a second one. An array is not the value of a flag. "--" is no argument.
+cat >c.sh <<'END'
+A=2; B=${A} C=${D:-4} E=${F}
+1G=3 --overlap-comm "${ARGS[@]}" --tensor-model-parallel-size $A; --context-parallel-size "${C}",	--pipeline-model-parallel-size ${1G:-8}
+A=3
+--data-parallel-size $A$B -- --micro-batch-size=${A} --global-batch-size ${H:-} --expert-parallel-size $E # --micro-batch-size 9
+--ddp-bucket-size $ --grad-reduce-in-bf16 ; --nproc_per_node 64 --nnodes ${B
+END
+plan c.sh
+[ "$got" = 'gpus=128 stack="megatron-bf16" tp=2 cp=4 pp=8 micro_batch=3 -sp overlap_gradients=true gradient_element="2 B" ' ] ||
+	complain "the script became $got"
+grep -v read: "$scratch.err" >notes
+cat >wanted <<'END'
+c.sh:4: $E is not a value, so ep is assumed
+c.sh:4: $A$B is not a value, so dp is assumed
+c.sh:4: ${H:-} is not a value, so global_batch is assumed
+c.sh:5: $ is not a value, so bucket is assumed
+END
+sort notes >sorted
+sort wanted | cmp -s - sorted || complain "the notes are $(cat notes)"
+grep -q '^12 settings read: 12 used, 0 skipped$' "$scratch.err" || complain 'the number of settings differs'
+verdict import_plan.variables_of_scripts_are_replaced
+
+printf '%s\n' 'x_flag = true # c' '[parallelism] ' 'tensor_parallel_degree = "2"	 # degree' "pipeline_parallel_schedule = 'GPipe'" \
+	'list = [' '  "a",' '' '"b" ]' 'context_parallel_degree = 4' 'name_dim = "a # b"' "odd_dim = \"it's # one\" # two" \
+	'pipeline_parallel_degree = 2' '[training]	' '	global_batch_size = 8	' 'pairs = [1, 2]' 'micro_batch_size = 1' >c.toml
+plan c.toml
+[ "$got" = 'gpus=16 stack="pytorch-bf16-adamw" tp=2 cp=4 pp=2 schedule="gpipe" micro_batch=1 global_batch=8 sp ' ] ||
+	complain "the TOML became $got"
+grep -q "^c.toml:10: parallelism.name_dim = a # b was skipped" "$scratch.err" || complain 'a comment begins within quotes'
+grep -q "^c.toml:11: parallelism.odd_dim = it's # one was skipped" "$scratch.err" || complain 'another quote ends the text'
+grep -q '^11 settings read: 6 used, 5 skipped$' "$scratch.err" || complain "the number of settings is $(cat "$scratch.err")"
+for line in x '= 3' '[a' '[a] b'; do
+	echo "$line" >bad.toml
+	expect 2 '^bad.toml:1: this is not a line of TOML .write .section. or key = value' import plan bad.toml
+done
+echo "a: [1" >bad.yaml
+expect 2 '^bad.yaml:2: this is neither JSON nor YAML: did not find expected' import plan bad.yaml
+echo word >bad.yaml
+expect 2 '^bad.yaml:1: a configuration has keys .write key: value' import plan bad.yaml
+echo '[1, 2]: 3' >bad.yaml
+expect 2 '^bad.yaml:1: a key must be a word .write key: value' import plan bad.yaml
+for length in 512 513; do
+	awk "BEGIN { while (length(word) < $length) word = word \"a\"; print word \": { tensor_parallel_size: 2 }\" }" >long.yaml
+	if [ $length = 512 ]; then plan long.yaml; else expect 2 '^long.yaml:1: the names of nested keys are too long' import plan long.yaml; fi
+done
+verdict import_plan.lines_of_toml_and_yaml_that_have_no_key_are_refused
