@@ -49,6 +49,22 @@ done | sed 's/Infinity/"inf"/' >sglang.jsonl
 rows sglang.jsonl
 is 'sglang 8 1 1 40 1024 0.19245 128 0.19245 throughput 2' 'sglang 8 1 1 40 1024 0.19245 128 0.19245 latency_p99 12.5' \
 	'sglang 16 1 1 40 1024 0.19245 128 0.19245 throughput 2' 'sglang 16 1 1 40 1024 0.19245 128 0.19245 latency_p99 12.5'
+# Clients that keep up with 90 % of the rate do not limit it. Lengths that are no numbers of at least 1 do not count. One
+# output token has no time between tokens. Without a throughput there is no row for it.
+echo '{"request_rate": 5, "max_concurrency": 1, "completed": 2, "total_input_tokens": 8, "total_output_tokens": 8,
+	"request_throughput": 4.5, "input_lens": [100, 0, "x", 300], "output_lens": [1, 1], "mean_tpot_ms": 3, "mean_ttft_ms": 7}' >kept.json
+rows kept.json
+is 'vllm 0 5 1 2 200 0.5 1 0 throughput 4.5' 'vllm 0 5 1 2 200 0.5 1 0 first_token 7'
+sed 's/4.5/4.49/' kept.json >late.json
+rows late.json
+is 'vllm 1 5 1 2 200 0.5 1 0 throughput 4.49' 'vllm 1 5 1 2 200 0.5 1 0 first_token 7'
+sed 's/4.5/0/; s/"completed"/"model_id": "a\\"b\\\\c=d", "backend": "trt-llm", "completed"/' kept.json >model.json
+expect 0 '' import bench model.json -q
+grep -q 'test\\ttensorrt-llm\\ta?b?c?d\\t' "$scratch.out" || complain 'the name of the model cannot stand in a cell'
+grep -q throughput'\\t0' "$scratch.out" && complain 'a throughput of 0 is a row'
+printf '\357\273\277  ' | cat - kept.json | sed 's/"completed"/"model_id": "", "completed"/' >mark.json
+expect 0 '' import bench mark.json -q
+grep -q 'test\\tvllm\\tunknown\\t' "$scratch.out" || complain 'a model without a name has none'
 verdict import_bench.loads_and_statistics_are_those_of_the_file
 
 # 512 tokens at 1024/s take 500 ms, a token at 50/s 20 ms, 640 tokens at 320/s 2 s.
@@ -104,6 +120,40 @@ bad '^bad.json:1: an object is expected here' '[1]'
 bad '^bad.json:1: a result has no completed requests' '{"completed": 0, "total_input_tokens": 1}'
 bad '^bad.json:1: a result has an impossible load' '{"completed": 1, "total_input_tokens": 1e12, "total_output_tokens": 1}'
 bad '^bad.json:1: random_range_ratio is not from 0 to 1' '{"completed": 1, "total_input_tokens": 1, "random_range_ratio": 7}'
+load() { # CHANGE: the load of kept.json without its lengths and with this change is impossible
+	bad '^bad.json:1: a result has an impossible load: no requests or tokens, or too many' \
+		"$(tr '\n' ' ' <kept.json | sed 's/"input_lens": .[^]]*], "output_lens": .[^]]*], //; s/"max_concurrency": 1, //; '"$1")"
+}
+load 's/"completed": 2/"completed": 0.5/'
+load 's/"completed": 2/"completed": 10000001/; s/_tokens": 8/_tokens": 1e9/g'
+load 's/"total_input_tokens": 8/"total_input_tokens": 1/'
+load 's/"total_output_tokens": 8/"total_output_tokens": 1/'
+load 's/"request_rate": 5/"request_rate": 0/'
+load 's/"request_rate": 5/"request_rate": 1.1e9/'
+load 's/"request_rate": 5/"request_rate": "inf"/; s/"completed": 2/"completed": 1000001/; s/_tokens": 8/_tokens": 1e9/g'
+bad '^bad.json:1: a result has an impossible load' '{"model_type": "a", "n_prompt": 5, "n_depth": -1, "avg_ts": 2}'
+bad '^bad.json:1: random_range_ratio is not from 0 to 1' '{"completed": 1, "total_input_tokens": 1, "random_range_ratio": -0.1}'
+bad '^bad.json:1: the value is not a result of a known benchmark' '{"avg_ts": 3, "total_input_tokens": 1}'
+bad '^bad.json:1: an object is expected here' '[[]]'
+bad '^bad.json:1: the value is not a result of a known benchmark' '[{"completed": 3}]'
+for test in '"n_prompt": 5, "avg_ts": 0' '"n_prompt": 5, "n_gen": -1, "avg_ts": 2' '"n_prompt": 0, "avg_ts": 2'; do
+	bad '^bad.json:1: a test of llama-bench lacks its tokens or its tokens/s' "{\"model_type\": \"a\", $test}"
+done
+printf 'build_commit,model_type,n_prompt,avg_ts\n\n1,a,512,inf\n' >bad.csv
+expect 2 '^bad.csv:3: a test of llama-bench lacks its tokens' import bench bad.csv
+sed 's/inf/1024/' bad.csv >blank.csv
+rows blank.csv
+is 'llama-cpp-rpc 1 1 0 4 512 0 1 0 first_token 500'
+printf '| model | test | t/s |\n|:---|:--|--:|\n| a | pp512 | 1024 |\n' >marks.md
+rows marks.md
+is 'llama-cpp-rpc 1 1 0 4 512 0 1 0 first_token 500'
+bad '^bad.json:1: the file begins neither' '| name | test | t/s |'
+bad '^bad.json:2: a test of llama-bench lacks its tokens' "$(printf '| model | tests | t/s |\n| a | pp512 | 3 |')"
+expect 2 "none.json" import bench none.json
+awk 'BEGIN { for (i = 0; i < 2001; i++) print "{\"model_type\": \"a\", \"n_prompt\": 1, \"avg_ts\": 2}" }' >many.jsonl
+expect 2 '^many.jsonl:2001: the files have more than 2000 results' import bench many.jsonl
+sed 1d many.jsonl >fewer.jsonl
+expect 0 '2000 used' import bench fewer.jsonl
 bad 'the file is not JSON' '{"completed": 1,'
 bad '^bad.json:2: the row has not as many cells as the heading' "$(printf '| model | test | t/s |\n| a | tg1 |')"
 bad '^bad.json:2: a test of llama-bench lacks its tokens' "$(printf '| model | test | t/s |\n| a | tg1 | nan |')"
