@@ -115,6 +115,36 @@ printf '                    RDMA_Write BW Test\n Mtu             : 4096[B]\n #by
 link lat bw
 is 'bandwidth 100Gbit/s' 'mtu 4096B' 'latency 0.8us 0.31us 1.08824us'
 says '97.5 Gb/s of data x 4122 / 4096 B = 98.12 Gb/s on the wire: that of a standard'
+# A read prints whole round trips. The verb's own bytes on Ethernet have headers of 82 B: 92.5 x 1106 / 1024 are 99.91, and
+# 70 x 1106 / 1024 are 75.6055, which is no standard's rate. Without an MTU in the log it is 4096 B.
+sed 's/Write/Read/; s/1.40/2.80/; s/1.50/3.00/' lat >read
+link read bw
+is 'bandwidth 100Gbit/s' 'mtu 4096B' 'latency 0.8us 0.31us 1.08824us'
+sed 's/ Mtu .*/ Mtu             : 1024[B]\n Link type       : Ethernet/; s/97.5/92.5/' bw >roce
+link roce
+is 'bandwidth 100Gbit/s' 'mtu 1024B'
+says '92.5 Gb/s of data x 1106 / 1024 B = 99.91 Gb/s on the wire: that of a standard'
+sed 's/92.5/70.0/' roce >odd
+link odd roce
+is 'bandwidth 100Gbit/s' 'mtu 1024B'
+link odd
+is 'bandwidth 75.6055Gbit/s' 'mtu 1024B'
+says '75.61 Gb/s on the wire; no standard'
+sed '/ Mtu/d' bw >unknown
+link unknown
+is 'bandwidth 100Gbit/s'
+says '97.5 Gb/s of data x 4122 / 4096 B'
+# The resolution of ping is 1 us, so a round trip without any time is uncertain by it. The smaller round trip of two logs
+# counts, whichever comes first.
+printf '64 bytes from b: icmp_seq=1 ttl=64 time=0.00%s ms\n' 1 1 1 >tiny
+link tiny
+is 'latency 0us 0us 1us'
+link windows linux
+is 'latency 13.5us 7.9us 19.7941us'
+link linux windows
+is 'latency 13.5us 7.9us 19.7941us'
+printf '%s\n' 'PING b (10.0.0.2): 56 data bytes' '5 packets transmitted, 0 packets received, 100.0% packet loss' >dead
+expect 2 '^dead:2: no results of ping were found' import log dead linux --link wire -q
 verdict 'link_logs.round_trips_lose_the_work_that_farwire_adds'
 
 # A token bucket of 100 Mbit/s, recorded in both directions and with three tools.
