@@ -100,6 +100,32 @@ points k.jsonl --gpu h100-sxm5
 points k.jsonl
 sed 's/ [a-z]*$//' got >got.times && mv got.times got
 is 'gemm 5 6 2e-06' 'attention 64 64 3e-06'
+# Only vLLM's products have six second matrices, and only its FP8 products are quantised. A window of -1 is none, and so is 0.
+words() { # COLUMN-OF-TYPES LINES...: the words of each point, which follow the test
+	printf '%s\n' "$@" >words.csv
+	expect 0 '' import kernels words.csv -q
+	sed -n 's/.*"is": {\(.*\)}, "x": {\([^}]*\)}.*/\1 \2/p' "$scratch.out" | tr -d '", ' >got
+}
+words "$head,gemm_dtype,m,n,k,latency" 'TRTLLM,1,l40s,gemm,trtllm,fp8,1,2,3,0.01' 'VLLM,1,l40s,gemm,vllm_default,bf16,1,2,3,0.01'
+grep -v copies got | grep -q 'type:fp8' || complain "a product of another library has copies: $(cat got)"
+grep -v quantise got | grep copies:6 | grep -q 'type:bf16' || complain "bf16 of vLLM is quantised or has no copies: $(cat got)"
+words gpu,type,queries,keys,heads,head_size,window,time_s l40s,bf16,8,64,6,64,-1,1e-5 l40s,bf16,8,65,6,64,0,1e-5 l40s,bf16,8,66,6,64,32,1e-5
+[ "$(grep -c window got)" = 1 ] || complain "windows: $(cat got)"
+grep -q 'keys:66.*window:32$' got || complain "the window is not 32: $(cat got)"
+printf '%s\n' '{"format": "farwire-kernels", "version": 1, "gpu": "NVIDIA H100 80GB HBM3"}' \
+	'{"kind": "product", "type": "bf16", "layout": "tn", "m": 5, "n": 6, "k": 7, "s": 2e-6}' \
+	'{"kind": "product", "type": "bf16", "layout": "xy", "m": 15, "n": 6, "k": 7, "s": 2e-6}' \
+	'{"kind": "product", "type": "bf16", "layout": "nt", "m": 25, "n": 6, "k": 7, "s": 2e-6, "failed": "memory"}' \
+	'{"kind": "copy", "m": 35, "s": 2e-6}' \
+	'{"kind": "attention", "backend": "flash", "batch": 1, "length": 64, "heads": 2, "kv_heads": 2, "head_size": 64, "causal": true, "backward": true, "s": 3e-6}' \
+	'{"kind": "attention", "backend": "flash", "batch": 1, "length": 65, "heads": 2, "kv_heads": 2, "head_size": 64, "causal": true, "backward": false, "s": 3e-6}' >kinds.jsonl
+expect 0 '^3 points of kernels: 5 results read, 3 used, 2 skipped' import kernels kinds.jsonl
+grep -q '"layout": *"tn".*"m": *5,' "$scratch.out" && grep -q '"layout": *"nt".*"m": *15,' "$scratch.out" ||
+	complain 'the layouts are not tn and nt'
+grep -q 'causal' "$scratch.out" && complain 'causal attention has a word'
+for why in 'a kernel that failed' 'attention backward, or not of FlashAttention'; do
+	grep -q "1 skipped: $why" "$scratch.err" || complain "no '$why' in $(cat "$scratch.err")"
+done
 verdict import_kernels.tables_and_recordings_become_points
 
 bad() { # MESSAGE LINES...: the table with these lines is refused
@@ -115,6 +141,12 @@ expect 0 '' import kernels bad.csv --gpu h100_sxm=h100-sxm5 -q
 expect 2 "no row is of the GPU 'a100' \(write --gpu with one of: h100_sxm, l40s" import kernels bad.csv --gpu a100
 bad '^bad.csv: the file does not name its GPU \(write --gpu NAME' type,m,n,k,time bf16,1,1,1,10us
 bad "^bad.csv:3: m is '1x', but must be a whole number of at least 1" gpu,type,m,n,k,time l40s,bf16,1,1,1,10us l40s,bf16,1x,1,1,10us
+for number in 0 1.5 1.1e15; do
+	bad "^bad.csv:2: m is '$number', but must be a whole number of at least 1" gpu,type,m,n,k,time "l40s,bf16,$number,1,1,10us"
+done
+for heading in gpu,type,m,k,time gpu,m,n,k,time gpu,type,m,n,k gpu,type,queries,head_size,time gpu,type,queries,heads,time; do
+	bad '^bad.csv:1: the heading needs the columns time, and type, m, n, k or queries' "$heading" l40s,bf16,1,1,10us
+done
 bad '^bad.csv:2: the row has 5 columns, but the heading has 6' gpu,type,m,n,k,time l40s,bf16,1,1,1
 bad "^bad.csv:2: the time 'soon' " gpu,type,m,n,k,time l40s,bf16,1,1,1,soon
 bad '^bad.csv:2: the time is -1 s, but must be above 0' gpu,type,m,n,k,time_s l40s,bf16,1,1,1,-1
