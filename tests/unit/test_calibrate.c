@@ -15,6 +15,7 @@ struct times {
 static const struct calibration *calibration;
 static const char *gpu = "G"; /* no file describes it */
 static int pass, passes = 1;
+static int pcie_generation = 3, pcie_width = 16;
 
 /* Adds a point with one sample. */
 static const char *point(const char *text, const char *test, const char *words, const char *numbers,
@@ -56,9 +57,9 @@ static void calibrate(const char *points)
 			"{\"format\":\"farwire-samples\",\"version\":1,\"tool\":\"t\","
 			"\"date\":\"d\",\"seed\":1,\"mode\":\"quick\",\"passes\":%d,"
 			"\"host\":{\"cpu\":\"c\"},\"gpu\":{\"name\":\"%s\",\"multiprocessors\":80,"
-			"\"pcie_generation\":3,\"pcie_width\":16}}\n%s"
+			"\"pcie_generation\":%d,\"pcie_width\":%d}}\n%s"
 			"{\"end\":true,\"elapsed_s\":1}\n",
-			passes, gpu, points));
+			passes, gpu, pcie_generation, pcie_width, points));
 	diag = diag_new(arena);
 	const struct recording *recording = recording_read(arena, diag, path_of("calls.jsonl"));
 	remove(path_of("calls.jsonl"));
@@ -257,6 +258,185 @@ static void pinned_copies_of_both_directions_give_one_setup_and_one_efficiency(v
 	CHECK_NEAR(value("dma.efficiency"), 11e9 / (16 * 1e9 * 128 / 130 * 256 / 280), 1e-4);
 }
 
+/* Returns why something was left out, or "" if it was not. */
+static const char *left_out(const char *what)
+{
+	for (size_t i = 0; calibration && i < calibration->left_out.count; i++)
+		if (strcmp(calibration->left_out.items[i].what, what) == 0)
+			return calibration->left_out.items[i].why;
+	return "";
+}
+
+/* Adds pinned copies of one size. */
+static const char *pinned(const char *text, const char *way, double size_B, double time_us)
+{
+	return point(text, "copy",
+		     arena_printf(arena,
+				  "\"direction\":\"%s\",\"memory\":\"pinned\",\"call\":\"async\","
+				  "\"measure\":\"rate\"",
+				  way),
+		     arena_printf(arena, "\"size_B\":%.0f", size_B), time_us);
+}
+
+/* A single size of at least 1 MiB gives the rate of its direction, and a smaller one does not. PCIe
+ * 1.0 and 2.0 have 8 bits of data in 10, and later generations 128 in 130. */
+static void efficiency_is_a_part_of_the_bandwidth_of_the_generation(void)
+{
+	static const struct {
+		int generation, width;
+		double wire_Bps; /* without headers of packets */
+	} rows[] = {{1, 16, 16 * 2.5e9 / 8 * 0.8},
+		    {2, 4, 4 * 5e9 / 8 * 0.8},
+		    {3, 1, 8e9 / 8 * 128 / 130},
+		    {5, 2, 2 * 32e9 / 8 * 128 / 130}};
+	const double packets_ratio = 256.0 / 280;
+	const char *other = point("", "call", "\"call\":\"malloc\"", "", 1);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		pcie_generation = rows[i].generation;
+		pcie_width = rows[i].width;
+		double wire_Bps = rows[i].wire_Bps * packets_ratio;
+		double half_us = 1048576 / wire_Bps * 2e6; /* at half the rate */
+		calibrate(pinned(pinned("", "h2d", 1048575, 1), "d2h", 1048576, half_us));
+		CHECK_NEAR(value("dma.efficiency"), 0.5, 1e-6);
+		calibrate(pinned(other, "h2d", 1048576, half_us / 4));
+		CHECK(isnan(value("dma.efficiency")));
+		CHECK_PART(left_out("dma.efficiency"),
+			   "GB/s to the GPU, unknown from it: this exceeds the bandwidth of PCIe gen");
+		calibrate(pinned(pinned("", "h2d", 1048576, half_us), "d2h", 1048576, half_us * 2));
+		CHECK_NEAR(value("dma.efficiency"), 0.375, 1e-6);
+	}
+	for (int generation = 0; generation <= 6; generation += 3) {
+		pcie_generation = generation;
+		pcie_width = generation == 3 ? 0 : 16;
+		calibrate(pinned(other, "h2d", 1048576, 1e3));
+		CHECK(isnan(value("dma.efficiency")));
+		CHECK_PART(left_out("dma.efficiency"), "does not contain the PCIe link's generation");
+	}
+	pcie_generation = 3;
+	pcie_width = 16;
+}
+
+/* Pageable copies take 10 us, and 0.4 ns for a byte. In the second table a byte beyond 1 MiB takes
+ * 0.1 ns, so the chunk is 1 MiB. */
+static void the_chunk_of_pageable_copies_is_where_a_byte_costs_less(void)
+{
+	for (int chunks = 0; chunks < 2; chunks++) {
+		const char *text = "";
+		for (double size_B = 4096; size_B < 1e9; size_B *= 2)
+			text = point(text, "copy",
+				     "\"direction\":\"h2d\",\"memory\":\"pageable\","
+				     "\"call\":\"sync\",\"measure\":\"rate\"",
+				     arena_printf(arena, "\"size_B\":%.0f", size_B),
+				     10 + 4e-4 * (chunks ? fmin(size_B, 1048576) : size_B) +
+					     1e-4 * (chunks ? fmax(0, size_B - 1048576) : 0));
+		calibrate(text);
+		CHECK((left_out("dma.chunk")[0] == 0) == (chunks == 1));
+		if (!chunks)
+			CHECK(isnan(value("dma.chunk")) && isnan(value("dma.chunk_start")));
+	}
+	const struct estimate chunk = found("dma.chunk");
+	CHECK(chunk.value >= 1048576 && chunk.value <= 2097152 && chunk.low <= chunk.value);
+	CHECK_NEAR(us("dma.chunk_start"), 10 - 0.3, 1e-3);
+}
+
+/* Copies that take turns last 1.5 times as long, and an own engine for each direction is faster. */
+static void copies_in_both_directions_show_the_engines(void)
+{
+	static const char words[] = "\"with\":\"d2h\",\"of\":\"h2d\"";
+	calibrate(point("", "share", words, "", 1.499e6));
+	CHECK(value("gpu.g.copy_engines") == 2);
+	calibrate(point("", "share", words, "", 1.5e6));
+	CHECK(value("gpu.g.copy_engines") == 1);
+}
+
+/* Without a launch that waits, or with one kernel that takes turns with none, nothing is known of the
+ * queue and the kernels. If no kernels take turns, at least the most measured ones run at a time. */
+static void depths_that_were_not_reached_are_left_out(void)
+{
+	const char *text = point("", "call", "\"call\":\"malloc\"", "", 1);
+	for (int depth = 256; depth <= 4096; depth *= 2)
+		text = point(text, "queue", "", arena_printf(arena, "\"depth\":%d", depth), 3);
+	static const char words[] = "\"what\":\"concurrent\"";
+	calibrate(point(text, "kernel", words, "\"kernels\":4", 1.5e6));
+	CHECK(isnan(value("gpu.g.queue_depth")) && isnan(value("gpu.g.concurrent_kernels")));
+	CHECK_TEXT(left_out("gpu.*.queue_depth"),
+		   "no launch waited for room with up to 4096 operations in flight");
+	calibrate(point(point("", "kernel", words, "\"kernels\":16", 1.49e6), "kernel", words,
+			"\"kernels\":4", 1e6));
+	const struct estimate kernels = found("gpu.g.concurrent_kernels");
+	CHECK(kernels.value == 16 && kernels.low == 16 && kernels.high == 16);
+}
+
+/* Each call has its parameter, from a busy stream or, without it, from an idle one. */
+static void each_call_has_its_parameter(void)
+{
+	static const struct {
+		const char *path, *test, *words, *other;
+	} rows[] = {
+		{"driver.copy", "call", "\"call\":\"copy_h2d\",\"stream\":\"blocked\"",
+		 "\"call\":\"copy_h2d\",\"stream\":\"idle\""},
+		{"driver.memset", "call", "\"call\":\"memset\",\"stream\":\"blocked\"",
+		 "\"call\":\"memset\",\"stream\":\"idle\""},
+		{"driver.record", "call", "\"call\":\"record\",\"stream\":\"blocked\"",
+		 "\"call\":\"record\",\"stream\":\"idle\""},
+		{"driver.wait_event", "call", "\"call\":\"wait_event\",\"stream\":\"blocked\"",
+		 "\"call\":\"wait_event\",\"stream\":\"idle\""},
+		{"driver.query", "call", "\"call\":\"query_pending\"", "\"call\":\"query_ready\""},
+		{"driver.synchronize", "call", "\"call\":\"sync_idle\"", NULL},
+		{"driver.malloc", "call", "\"call\":\"malloc\"", NULL},
+		{"driver.free", "call", "\"call\":\"free\"", NULL},
+		{"driver.get", "call", "\"call\":\"get\"", NULL},
+		{"driver.create", "call", "\"call\":\"create_event\"",
+		 "\"call\":\"create_stream\""},
+		{"driver.sync_wake", "kernel", "\"what\":\"end\"", NULL},
+		{"gpu.foo-bar-4.kernel_floor", "kernel", "\"what\":\"floor\"", NULL},
+		{"gpu.foo-bar-4.kernel_gap", "kernel", "\"what\":\"gap\"", NULL},
+		{"gpu.foo-bar-4.launch_latency", "kernel", "\"what\":\"start\"", NULL},
+	};
+	gpu = "NVIDIA  Foo (Bar)-4 ";
+	for (int other = 1; other >= 0; other--) { /* with both, the busy stream counts */
+		const char *text = "";
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+			if (rows[i].other)
+				text = point(text, rows[i].test, rows[i].other, "", 30 + (double)i);
+			if (!rows[i].other || !other)
+				text = point(text, rows[i].test, rows[i].words, "", 3 + (double)i);
+		}
+		calibrate(text);
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+			if (!CHECK_NEAR(us(rows[i].path),
+					(rows[i].other && other ? 30 : 3) + (double)i, 1e-9))
+				printf("  %s\n", rows[i].path);
+	}
+	gpu = "(-)";
+	calibrate(point("", "kernel", "\"what\":\"floor\"", "", 2));
+	CHECK_NEAR(us("gpu.gpu.kernel_floor"), 2, 1e-9);
+	gpu = "G";
+}
+
+/* Nine samples of one pass: with 96 % the median lies from the second to the eighth one, and with 82 %
+ * from the third to the seventh. Five samples give no interval. */
+static void the_samples_of_one_pass_bound_its_median(void)
+{
+	for (int count = 5; count <= 9; count += 4) {
+		const char *samples = "1e-6";
+		for (int i = 2; i <= count; i++)
+			samples = arena_printf(arena, "%s,%de-6", samples, i);
+		calibrate(arena_printf(arena,
+				       "{\"test\":\"call\",\"is\":{\"call\":\"malloc\"},\"x\":{},"
+				       "\"pass\":0,\"unit\":\"s\",\"samples\":[%s],"
+				       "\"stop\":\"count\"}\n",
+				       samples));
+		const struct estimate malloc_time = found("driver.malloc");
+		CHECK_NEAR(malloc_time.value, (count + 1) / 2 * 1e-6, 1e-9);
+		if (count == 9)
+			CHECK(fabs(malloc_time.low - 2e-6) < 1e-12 &&
+			      fabs(malloc_time.high - 8e-6) < 1e-12);
+		else
+			CHECK(isnan(malloc_time.low) && isnan(malloc_time.high));
+	}
+}
+
 /* With 2,048 operations in flight a launch waits for room, with 1,024 it does not. So the queue has
  * room for 1,025 to 2,048. Four kernels take as long as one, and eight take turns, so at least four
  * and at most seven run at a time. */
@@ -326,6 +506,29 @@ static void a_train_of_messages_bounds_send_and_receive(void)
 	CHECK_NEAR(value("guest.*.byte"), 1e-9 - 0.4e-6 / 65536, 1e-5);
 }
 
+/* Half a round takes 20 us. A send of 3 us leaves 17, of which the receiver works for 5 of 9 parts. A
+ * send that seems to take longer than half a round is not used, and 3 of 12 parts count as send. */
+static void a_measured_send_is_taken_from_half_a_round(void)
+{
+	for (double send_us = 3; send_us < 30; send_us += 20) {
+		const char *text = "";
+		for (double size_B = 64; size_B <= 16384; size_B *= 4) {
+			const char *sizes = arena_printf(
+				arena, "\"n\":1,\"delay_s\":0,\"streams\":1,\"size_B\":%.0f", size_B);
+			text = point(text, "tcp", "\"what\":\"roundtrip\",\"nagle\":\"off\"", sizes,
+				     40 + 4e-3 * size_B);
+			text = point(text, "tcp", "\"what\":\"overhead\",\"nagle\":\"off\"",
+				     arena_printf(arena, "\"size_B\":%.0f", size_B),
+				     send_us + 1e-3 * size_B);
+		}
+		calibrate(text);
+		double used_us = send_us < 20 ? send_us : 5;
+		CHECK_NEAR(us("guest.*.send"), used_us, 1e-5);
+		CHECK_NEAR(us("guest.*.receive"), (20 - used_us) * 5 / 9, 1e-5);
+		CHECK_NEAR(us("guest.*.thread_wake"), (20 - used_us) * 4 / 9, 1e-5);
+	}
+}
+
 /* Random reads wait for 100 us and take 1 ns/B. The fastest sequential reads are four blocks of 1
  * MB in 2 ms, not the largest ones. One thread copies 8 GB/s beyond 1 MiB. */
 static void storage_has_the_rate_of_its_fastest_reads(void)
@@ -354,9 +557,16 @@ static void storage_has_the_rate_of_its_fastest_reads(void)
 
 static const struct test tests[] = {
 	TEST(a_train_of_messages_bounds_send_and_receive),
+	TEST(a_measured_send_is_taken_from_half_a_round),
 	TEST(storage_has_the_rate_of_its_fastest_reads),
 	TEST(rough_products_widen_the_rate_by_the_error_of_the_worse_half),
 	TEST(pinned_copies_of_both_directions_give_one_setup_and_one_efficiency),
+	TEST(efficiency_is_a_part_of_the_bandwidth_of_the_generation),
+	TEST(the_chunk_of_pageable_copies_is_where_a_byte_costs_less),
+	TEST(copies_in_both_directions_show_the_engines),
+	TEST(depths_that_were_not_reached_are_left_out),
+	TEST(each_call_has_its_parameter),
+	TEST(the_samples_of_one_pass_bound_its_median),
 	TEST(depths_lie_between_two_measured_sizes),
 	TEST(a_share_above_one_stays_inside_of_its_interval),
 	TEST(bandwidth_of_memory_is_that_beyond_an_empty_kernel),
