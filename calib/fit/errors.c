@@ -66,8 +66,6 @@ static double error_of_share(const struct dataset_row *row, double predicted, do
 {
 	double longer = measure_is_time(row->measure) ? row->measured / predicted
 						      : predicted / row->measured;
-	if (!(share > 0))
-		return 0;
 	return share < 1 && longer > 1 ? log1p((longer - 1) / share) : log(longer) / share;
 }
 

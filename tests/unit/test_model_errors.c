@@ -36,6 +36,68 @@ static void error_of_the_added_time_is_that_of_its_share(void)
 	CHECK_NEAR(square_of(MEASURE_RATIO, 0.5, 0.8), pow(0.2 * log(4), 2), 1e-12);
 }
 
+/* A ratio and a speedup have no error of one GPU. Without an added part, the error is that of the
+ * whole time. A share above 1 acts on the whole. */
+static void shares_are_those_of_the_parts(void)
+{
+	const struct error_part added[CASE_PART_COUNT] = {
+		{"error.local", 0, 0, 0.8, 0}, {"error.wire", 0, 0, 0.3, 0}, {"", 0, 0, 0, 0}};
+	const struct error_part more[CASE_PART_COUNT] = {
+		{"error.local", 0, 0, 0, 0}, {"", 0, 0, 0, 0}, {"error.forwarded", 0, 0, 1.5, 0}};
+	for (enum measure m = 0; m <= MEASURE_SPEEDUP; m++) {
+		const struct dataset_row row = {.measure = m, .measured = 120};
+		const struct error_row error = fit_error_row(&row, 100, added);
+		bool ratio = m == MEASURE_RATIO || m == MEASURE_SPEEDUP;
+		CHECK_NEAR(error.shares[MECHANISM_LOCAL], ratio ? 0 : 0.8, 1e-12);
+		CHECK_NEAR(error.shares[MECHANISM_WIRE], 0.3, 1e-12);
+		CHECK_NEAR(error.square, pow(log(1.2), 2), 1e-12);
+		CHECK_NEAR(fit_error_row(&row, 100, more).square, pow(log(1.2), 2), 1e-12);
+	}
+}
+
+/* The profile has, for each mechanism, the error on the same system and one at each distance. */
+static void profile_of_errors_has_each_mechanism_and_distance(void)
+{
+	struct model_errors *errors = ARENA_NEW(arena, struct model_errors);
+	struct evidence first = {{"a", "", "b"}}, second = {{"c", "", "b"}};
+	for (size_t i = 0; i < EVIDENCE_WORD_COUNT; i++) {
+		first.words[i] = first.words[i] ? first.words[i] : "";
+		second.words[i] = second.words[i] ? second.words[i] : "";
+	}
+	for (enum mechanism m = 0; m < MECHANISM_COUNT; m++) {
+		errors->same[m] = (struct model_error){0.01 * (m + 1), 3};
+		errors->rows_count[m] = 10 + (size_t)m;
+		errors->far.of[m][DISTANCE_SAME_KIND] =
+			(struct distance_error){{0.1 * (m + 1), 2.5}, 4, 2};
+	}
+	fit_evidence_add(arena, &errors->evidence, first);
+	fit_evidence_add(arena, &errors->evidence, first);
+	fit_evidence_add(arena, &errors->evidence, second);
+	char *text = NULL;
+	size_t size_B;
+	FILE *out = open_memstream(&text, &size_B);
+	fit_errors_write(out, errors);
+	fclose(out);
+	for (enum mechanism m = 0; m < MECHANISM_COUNT; m++) {
+		CHECK_PART(text, arena_printf(arena,
+					      "%s\t# %d measurements\n\t{ path = \"%s\"; distance = "
+					      "\"%s\";\n\t  fit = { value = \"%g\"; freedom = 3; ",
+					      m ? " }; },\n" : "parameters = (\n", 10 + (int)m,
+					      mechanism_path(m), distance_name(DISTANCE_SAME_SYSTEM),
+					      0.01 * (m + 1)));
+		CHECK_PART(text, arena_printf(arena,
+					      ",\n\t# 4 rows of 2 systems left out\n\t{ path = \"%s\"; "
+					      "distance = \"%s\";\n\t  fit = { value = \"%g\"; freedom "
+					      "= 2.5; ",
+					      mechanism_path(m), distance_name(DISTANCE_SAME_KIND),
+					      0.1 * (m + 1)));
+	}
+	CHECK_PART(text, arena_printf(arena, "fitted_on = (\n\t{ %s = \"a\"; %s = \"b\"; },\n\t{ %s = \"c\";",
+				      evidence_key(0), evidence_key(2), evidence_key(0)));
+	CHECK(errors->evidence.list.count == 2);
+	free(text);
+}
+
 /* Compares errors with those that follow from two forwarded measurements. */
 static void check_errors(const struct model_errors *errors, const struct error_row rows[2])
 {
@@ -171,6 +233,8 @@ static void slow_rows_count_if_they_are_of_model_servers(void)
 static const struct test tests[] = {
 	TEST(slow_rows_count_if_they_are_of_model_servers),
 	TEST(shares_of_a_server_are_those_of_its_iterations),
+	TEST(shares_are_those_of_the_parts),
+	TEST(profile_of_errors_has_each_mechanism_and_distance),
 	TEST(error_of_the_added_time_is_that_of_its_share),
 	TEST(rows_of_a_measurement_count_once),
 };
