@@ -553,6 +553,12 @@ static void storage_has_the_rate_of_its_fastest_reads(void)
 	CHECK_NEAR(us("storage.latency"), 100, 1e-5);
 	CHECK_NEAR(value("storage.bandwidth"), 2e9, 1e-9);
 	CHECK_NEAR(value("host.*.copy_rate"), 8e9, 1e-5);
+	text = "";
+	for (double size_B = 1048576; size_B <= 1e8; size_B *= 2) /* each copy takes as long */
+		text = point(text, "memcpy", "",
+			     arena_printf(arena, "\"size_B\":%.0f,\"threads\":1", size_B), 50);
+	calibrate(point(text, "call", "\"call\":\"malloc\"", "", 1));
+	CHECK_TEXT(left_out("host.*.copy_rate"), "the result is inf");
 }
 
 static const struct test tests[] = {

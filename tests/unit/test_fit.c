@@ -156,6 +156,76 @@ static void profile_contains_the_results_of_its_stages(void)
 	free(none);
 }
 
+static struct evidence of_system(const char *system, const char *kind)
+{
+	struct evidence evidence;
+	for (size_t i = 0; i < EVIDENCE_WORD_COUNT; i++)
+		evidence.words[i] = "";
+	evidence.words[EVIDENCE_SYSTEM] = system;
+	evidence.words[EVIDENCE_KIND] = kind;
+	return evidence;
+}
+
+/* The second stage sees the first one, so its parameters depend on the systems of both. A system with
+ * more than one local GPU stands there as such. The parameter z follows x of the first stage, which
+ * profile p has itself, and profile q takes from elsewhere; of two parameters named x, the other one
+ * does not count in p. */
+static void profile_names_systems_correlations_and_follows(void)
+{
+	const struct param_row time = {.quantity = QUANTITY_TIME}, ratio = {.quantity = QUANTITY_RATIO};
+	const char *p_only[] = {"p"}, *both[] = {"p", "q"}, *label[] = {"r"},
+		   *labels[] = {"a", "b", "c", "d"};
+	const struct evidence first[] = {of_system("A", "local")},
+			      second[] = {of_system("B", "training"), of_system("B", "local"),
+					  of_system("B", "training"), of_system("A", "local")};
+	bool seen[] = {true};
+	struct fit_stage_result stages[] = {
+		{p_only, 1, 0, 1, 1, 0.01, label, NULL, NULL, first, NULL},
+		{both, 2, 1, 2, 4, 0.02, labels, NULL, NULL, second, seen}};
+	const double correlation = -0.5;
+	const struct fitted_follow follows[] = {{"x", 0.25, 0}, {"x", 0.75, 9}, {"w", 2, SIZE_MAX}};
+	struct fit_result *result = ARENA_NEW(arena, struct fit_result);
+	result->count = 3;
+	result->stages = stages;
+	result->stage_count = 2;
+	result->parameters[0] = (struct fitted_parameter){
+		.path = "x", .row = &time, .value = 2e-6, .low = 1e-6, .high = 4e-6, .note = "n"};
+	result->parameters[1] = (struct fitted_parameter){.path = "y",
+							  .row = &ratio,
+							  .value = 0.5,
+							  .low = 0.4,
+							  .high = 0.6,
+							  .freedom_count = 3,
+							  .note = "m"};
+	result->parameters[2] = (struct fitted_parameter){.path = "z",
+							  .row = &ratio,
+							  .value = 0.7,
+							  .low = 0.6,
+							  .high = 0.8,
+							  .correlations = &correlation,
+							  .follows = follows,
+							  .follow_count = 3,
+							  .note = "l"};
+	char *p = profile_text(result, "p"), *q = profile_text(result, "q");
+	const char *x = "\t# 1 parameters on 1 rows, rms error 1.00 %: r\n\t{ path = \"x\";\n"
+			"\t  systems = [\"A\"];\n\t  fit = { value = \"2e-06 s\"; low = \"1e-06 s\"; "
+			"high = \"4e-06 s\";\n\t    origin = \"fitted\"; note = \"n\"; }; },\n";
+	const char *y = "\t# 2 parameters on 4 rows, rms error 2.00 %: a; b; c; and 1 more\n"
+			"\t{ path = \"y\";\n\t  systems = [\"A\", \"B" EVIDENCE_BEYOND "\", \"B\"];\n"
+			"\t  fit = { value = \"0.5\"; low = \"0.4\"; high = \"0.6\"; freedom = 3;\n"
+			"\t    origin = \"fitted\"; note = \"m\"; }; },\n\t{ path = \"z\";\n";
+	const char *z = "high = \"0.8\";\n\t    correlated = ( { path = \"y\"; by = -0.5; } );\n"
+			"\t    follows = ( { path = \"x\"; by = 0.25; },\n\t\t";
+	CHECK_PART(p, x);
+	CHECK_PART(p, y);
+	CHECK_PART(p, arena_printf(arena, "%s{ path = \"w\"; by = 2; } );", z));
+	CHECK(!strstr(q, x));
+	CHECK_PART(q, y);
+	CHECK_PART(q, arena_printf(arena, "%s{ path = \"x\"; by = 0.75; },\n\t\t", z));
+	free(p);
+	free(q);
+}
+
 /* Three rows of the same case cannot tell the efficiency of its kernels from their gaps. The less
  * sensitive of the two, which is the gap, is left out, and the throughput determines the other. */
 static void parameters_that_rows_do_not_tell_apart_are_left_out(void)
@@ -375,6 +445,7 @@ static const struct test tests[] = {
 	TEST(list_in_rows_stands_for_any_of_its_texts),
 	TEST(each_row_uses_the_profile_that_it_names),
 	TEST(profile_contains_the_results_of_its_stages),
+	TEST(profile_names_systems_correlations_and_follows),
 	TEST(parameters_that_rows_do_not_tell_apart_are_left_out),
 	TEST(planted_parameters_are_found_and_leverages_add_up),
 	TEST(interval_of_an_own_fit_follows_from_the_deviations),
