@@ -26,12 +26,12 @@ struct heat_layout {
 /* ---- colours ---- */
 
 /* Viridis (Smith and van der Walt for matplotlib 2, CC0), sampled at nine points. */
-static struct paint viridis(double share)
+static struct paint shade_paint(int index)
 {
 	static const uint32_t anchors[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
 					   0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
-	double at = fmin(fmax(share, 0), 1) * 8;
-	size_t i = at >= 8 ? 7 : (size_t)at;
+	double at = (index + 0.5) / SHADES_COUNT * 8;
+	size_t i = (size_t)at;
 	uint32_t rgb = 0;
 	for (int shift = 16; shift >= 0; shift -= 8) {
 		double from = anchors[i] >> shift & 0xff, to = anchors[i + 1] >> shift & 0xff;
@@ -51,19 +51,13 @@ static int shade(const struct heat_layout *layout, double z)
 	return (int)fmin(fmax(floor(share * SHADES_COUNT), 0), SHADES_COUNT - 1);
 }
 
-static struct paint shade_paint(int index)
-{
-	return viridis((index + 0.5) / SHADES_COUNT);
-}
-
 /* ---- scale and levels ---- */
 
 static const char *z_text(const struct heat_layout *layout, double z)
 {
 	if (layout->axes.share)
 		return arena_printf(layout->arena, "%.4g %%", 100 * z);
-	return layout->scale.log ? number_format(layout->arena, 3, z)
-				 : number_text(layout->arena, z, 3);
+	return number_text(layout->arena, z, layout->scale.log ? 1 : 3);
 }
 
 /* Returns false if there is no value at all. */

@@ -99,7 +99,7 @@ static size_t line_length(const char *text, double size, bool bold, double width
 	size_t best = 0, bytes = 0;
 	while (text[bytes]) {
 		size_t next = bytes + character_length(text + bytes);
-		if (text[bytes] == ' ' && bytes > 0 && (best == 0 || !before_unit(text, bytes)))
+		if (text[bytes] == ' ' && (best == 0 || !before_unit(text, bytes)))
 			best = bytes;
 		if (prefix_width(text, next, size, bold) > width && bytes > 0)
 			return best > 0 ? best : bytes;
