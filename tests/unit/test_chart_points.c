@@ -349,6 +349,46 @@ static double painted(const struct drawing *drawing, uint32_t ground, uint32_t r
 	return area;
 }
 
+/* Returns whether the drawing has this text. */
+static bool has_text(const struct drawing *drawing, const char *text)
+{
+	for (size_t i = 0; drawing && i < drawing->shapes.count; i++)
+		if (drawing->shapes.items[i].kind == SHAPE_TEXT &&
+		    strcmp(drawing->shapes.items[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+/* Passes through an even model chunk are paler. A name of other letters is no pass. Of two ranks of a
+ * stage, the first one stands for both, unless all ranks are wanted. */
+static void pipeline_shows_chunks_and_the_first_rank_of_a_stage(void)
+{
+	static const char *const names[] = {"F1", "F2.1", "F3.2", "F:", "F/", "Forward", "B4.2"};
+	static const char paler[] = "paler: second model chunk";
+	const int64_t ms = 1000000000;
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		for (int all = 0; all < 2; all++) {
+			struct trace *trace = trace_new(arena);
+			for (uint32_t rank = 0; rank < 2; rank++) {
+				const char *group = rank ? "g" : "h";
+				trace_track(trace, group, rank ? "rank 1, stage 0" : "rank 0, stage 0");
+				uint32_t kernels = trace_track(trace, group, "g/stream 0");
+				trace_span(trace, kernels, SPAN_KERNEL, "update", 0, ms);
+				trace_span(trace, kernels, SPAN_KERNEL, "W1", ms, 2 * ms);
+				trace_span(trace, kernels, SPAN_KERNEL, names[i], 2 * ms, 3 * ms);
+				trace_span(trace, kernels, SPAN_KERNEL, "update", 3 * ms, 4 * ms);
+			}
+			const struct drawing *drawing = chart_pipeline(arena, about, trace, all);
+			CHECK(has_text(drawing, "weight gradient"));
+			CHECK(has_text(drawing, "forward") == (i < 2));
+			CHECK(has_text(drawing, paler) == (i == 2));
+			CHECK(has_text(drawing, "rank 0, stage 0"));
+			CHECK(has_text(drawing, "rank 1, stage 0") == (all == 1));
+		}
+	arena_free(arena);
+}
+
 /* A step of n micro-batches takes 3 n + 2 ms. A quarter of its passes is communication: 3 n / 4 ms.
  * With 128 micro-batches a forward pass is narrower than two points, and the pieces of its
  * communication narrower than a fortieth. */
@@ -412,6 +452,7 @@ static void parts_of_a_latency_have_different_looks(void)
 
 static const struct test tests[] = {
 	TEST(parts_of_a_latency_have_different_looks),
+	TEST(pipeline_shows_chunks_and_the_first_rank_of_a_stage),
 	TEST(pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time),
 	TEST(timeline_covers_as_much_of_a_track_as_spans_take_of_the_time),
 	TEST(few_marks_are_named_in_the_legend),
