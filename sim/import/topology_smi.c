@@ -380,7 +380,7 @@ static void add_nvlinks(struct matrix *m)
 {
 	double most, all = links_most(m, &most);
 	bool switched = all > LINKS_MAX;
-	const char *profile = switched && most > 12 ? "h100-sxm5"
+	const char *profile = most > 12             ? "h100-sxm5"
 			      : switched || all > 6 ? "a100-sxm4-80"
 			      : all > 4             ? "v100-sxm2"
 			      : all > 0             ? "p100-sxm2"
