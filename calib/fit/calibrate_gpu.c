@@ -220,8 +220,8 @@ static void efficiency(struct calibrating *c, const struct estimate rates[2], co
 	for (size_t i = 0; i < 2; i++)
 		if (known[i])
 			ways[i] = arena_printf(c->arena, "%.4g GB/s", 1e-9 * rates[i].value);
-	const char *text = arena_printf(
-		c->arena, "large pinned copies: %s to the GPU, %s from it", ways[0], ways[1]);
+	const char *text = arena_printf(c->arena, "large pinned copies: %s to the GPU, %s from it",
+					ways[0], ways[1]);
 	const char *link = arena_printf(
 		c->arena, "PCIe gen%.0f x%.0f%s", c->pcie_generation_count, c->pcie_width_count,
 		c->recording->pcie_width_count > 0 ? "" : ", which the recording does not contain");

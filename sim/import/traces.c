@@ -32,7 +32,8 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 		arena,
 		"converted %zu calls of %zu threads with %zu step marks%s; %zu events read, %zu "
 		"used, %zu skipped",
-		calls, threads, marks, marks || !steps ? "" : steps, counts->events, counts->used, counts->events - counts->used);
+		calls, threads, marks, marks || !steps ? "" : steps, counts->events, counts->used,
+		counts->events - counts->used);
 	if (counts->orphans > 0)
 		summary = arena_printf(arena,
 				       "%s\n%zu kernels and copies were left out because the trace "

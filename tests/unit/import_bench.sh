@@ -49,7 +49,7 @@ done | sed 's/Infinity/"inf"/' >sglang.jsonl
 rows sglang.jsonl
 is 'sglang 8 1 1 40 1024 0.19245 128 0.19245 throughput 2' 'sglang 8 1 1 40 1024 0.19245 128 0.19245 latency_p99 12.5' \
 	'sglang 16 1 1 40 1024 0.19245 128 0.19245 throughput 2' 'sglang 16 1 1 40 1024 0.19245 128 0.19245 latency_p99 12.5'
-# Clients that keep up with 90 % of the rate do not limit it. Lengths that are no numbers of at least 1 do not count. One
+# Clients that keep up with 90 % of the rate do not limit it. Lengths below 1 and texts do not count. One
 # output token has no time between tokens. Without a throughput there is no row for it.
 echo '{"request_rate": 5, "max_concurrency": 1, "completed": 2, "total_input_tokens": 8, "total_output_tokens": 8,
 	"request_throughput": 4.5, "input_lens": [100, 0, "x", 300], "output_lens": [1, 1], "mean_tpot_ms": 3, "mean_ttft_ms": 7}' >kept.json

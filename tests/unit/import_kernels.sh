@@ -100,7 +100,7 @@ points k.jsonl --gpu h100-sxm5
 points k.jsonl
 sed 's/ [a-z]*$//' got >got.times && mv got.times got
 is 'gemm 5 6 2e-06' 'attention 64 64 3e-06'
-# Only vLLM's products have six second matrices, and only its FP8 products are quantised. A window of -1 is none, and so is 0.
+# Only vLLM's products have six second matrices, and only its FP8 products are quantised. Windows of -1 and 0 mean that there is no window.
 words() { # COLUMN-OF-TYPES LINES...: the words of each point, which follow the test
 	printf '%s\n' "$@" >words.csv
 	expect 0 '' import kernels words.csv -q

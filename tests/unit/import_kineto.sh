@@ -61,7 +61,7 @@ echo '"text"' >bad.json
 expect 2 'bad.json:1: the file is not a trace, because it is neither a JSON object nor an array' import kineto bad.json
 verdict import_kineto.times_are_in_whole_nanoseconds
 
-# Streams and numbers that are no number are ignored. A GPU beyond 1,023 does not change the stream.
+# Values that are not numbers are ignored. A GPU beyond 1,023 does not change the stream.
 # The text of a step must follow its name directly. A graph launch lasts from its first kernel to its last.
 calls=0
 {
@@ -120,8 +120,8 @@ has 1 '"cudaStreamWaitEvent","start_s":0.000020000,"end_s":0.000021000,"stream":
 has 1 '"cudaEventRecord","start_s":0.000030000,"end_s":0.000031000,"stream":9,"event":6}'
 verdict import_kineto.waits_name_the_call_that_recorded_their_event
 
-# Groups with equal distances become "first + size x distance"; others are not simulated. A list that is cut off says
-# nothing, and without a group only a collective of all 12 ranks is clear. Messages need their group and the other rank.
+# Groups with equal distances become "first + size x distance"; others are not simulated. A list that is cut off
+# is ignored, and without a group only a collective of all 12 ranks is clear. Messages need their group and the other rank.
 ar='"Collective name":"allreduce","dtype":"Float","In msg nelems":100'
 send='"Collective name":"send","dtype":"Float","In msg nelems":100'
 recv='"Collective name":"recv","dtype":"Float","In msg nelems":100'

@@ -134,7 +134,7 @@ done
 verdict import_plan.settings_have_one_value_of_their_kind
 
 # Arguments: the value of a variable is that above the line. Words with an unknown variable have no value, and neither
-# have those with a second one. An array is not the value of a flag. "--" is no argument.
+# have those with a second one. An array is not the value of a flag. "--" is not an argument.
 cat >c.sh <<'END'
 A=2; B=${A} C=${D:-4} E=${F}
 1G=3 --overlap-comm "${ARGS[@]}" --tensor-model-parallel-size $A; --context-parallel-size "${C}",	--pipeline-model-parallel-size ${1G:-8}

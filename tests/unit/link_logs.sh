@@ -116,7 +116,7 @@ link lat bw
 is 'bandwidth 100Gbit/s' 'mtu 4096B' 'latency 0.8us 0.31us 1.08824us'
 says '97.5 Gb/s of data x 4122 / 4096 B = 98.12 Gb/s on the wire: that of a standard'
 # A read prints whole round trips. The verb's own bytes on Ethernet have headers of 82 B: 92.5 x 1106 / 1024 are 99.91, and
-# 70 x 1106 / 1024 are 75.6055, which is no standard's rate. Without an MTU in the log it is 4096 B.
+# 70 x 1106 / 1024 are 75.6055, which is not the rate of a standard. Without an MTU in the log it is 4096 B.
 sed 's/Write/Read/; s/1.40/2.80/; s/1.50/3.00/' lat >read
 link read bw
 is 'bandwidth 100Gbit/s' 'mtu 4096B' 'latency 0.8us 0.31us 1.08824us'
@@ -135,7 +135,7 @@ link unknown
 is 'bandwidth 100Gbit/s'
 says '97.5 Gb/s of data x 4122 / 4096 B'
 # The resolution of ping is 1 us, so a round trip without any time is uncertain by it. The smaller round trip of two logs
-# counts, whichever comes first.
+# counts in both orders.
 printf '64 bytes from b: icmp_seq=1 ttl=64 time=0.00%s ms\n' 1 1 1 >tiny
 link tiny
 is 'latency 0us 0us 1us'

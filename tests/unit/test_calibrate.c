@@ -300,8 +300,9 @@ static void efficiency_is_a_part_of_the_bandwidth_of_the_generation(void)
 		CHECK_NEAR(value("dma.efficiency"), 0.5, 1e-6);
 		calibrate(pinned(other, "h2d", 1048576, half_us / 4));
 		CHECK(isnan(value("dma.efficiency")));
-		CHECK_PART(left_out("dma.efficiency"),
-			   "GB/s to the GPU, unknown from it: this exceeds the bandwidth of PCIe gen");
+		CHECK_PART(
+			left_out("dma.efficiency"),
+			"GB/s to the GPU, unknown from it: this exceeds the bandwidth of PCIe gen");
 		calibrate(pinned(pinned("", "h2d", 1048576, half_us), "d2h", 1048576, half_us * 2));
 		CHECK_NEAR(value("dma.efficiency"), 0.375, 1e-6);
 	}
@@ -310,7 +311,8 @@ static void efficiency_is_a_part_of_the_bandwidth_of_the_generation(void)
 		pcie_width = generation == 3 ? 0 : 16;
 		calibrate(pinned(other, "h2d", 1048576, 1e3));
 		CHECK(isnan(value("dma.efficiency")));
-		CHECK_PART(left_out("dma.efficiency"), "does not contain the PCIe link's generation");
+		CHECK_PART(left_out("dma.efficiency"),
+			   "does not contain the PCIe link's generation");
 	}
 	pcie_generation = 3;
 	pcie_width = 16;
@@ -349,8 +351,9 @@ static void copies_in_both_directions_show_the_engines(void)
 	CHECK(value("gpu.g.copy_engines") == 1);
 }
 
-/* Without a launch that waits, or with one kernel that takes turns with none, nothing is known of the
- * queue and the kernels. If no kernels take turns, at least the most measured ones run at a time. */
+/* Without a launch that waits, or with one kernel that takes turns with none, nothing is known of
+ * the queue and the kernels. If no kernels take turns, at least the most measured ones run at a
+ * time. */
 static void depths_that_were_not_reached_are_left_out(void)
 {
 	const char *text = point("", "call", "\"call\":\"malloc\"", "", 1);
@@ -414,8 +417,8 @@ static void each_call_has_its_parameter(void)
 	gpu = "G";
 }
 
-/* Nine samples of one pass: with 96 % the median lies from the second to the eighth one, and with 82 %
- * from the third to the seventh. Five samples give no interval. */
+/* Nine samples of one pass: with 96 % the median lies from the second to the eighth one, and with
+ * 82 % from the third to the seventh. Five samples give no interval. */
 static void the_samples_of_one_pass_bound_its_median(void)
 {
 	for (int count = 5; count <= 9; count += 4) {
@@ -506,15 +509,17 @@ static void a_train_of_messages_bounds_send_and_receive(void)
 	CHECK_NEAR(value("guest.*.byte"), 1e-9 - 0.4e-6 / 65536, 1e-5);
 }
 
-/* Half a round takes 20 us. A send of 3 us leaves 17, of which the receiver works for 5 of 9 parts. A
- * send that seems to take longer than half a round is not used, and 3 of 12 parts count as send. */
+/* Half a round takes 20 us. A send of 3 us leaves 17, of which the receiver works for 5 of 9 parts.
+ * A send that seems to take longer than half a round is not used, and 3 of 12 parts count as send.
+ */
 static void a_measured_send_is_taken_from_half_a_round(void)
 {
 	for (double send_us = 3; send_us < 30; send_us += 20) {
 		const char *text = "";
 		for (double size_B = 64; size_B <= 16384; size_B *= 4) {
 			const char *sizes = arena_printf(
-				arena, "\"n\":1,\"delay_s\":0,\"streams\":1,\"size_B\":%.0f", size_B);
+				arena, "\"n\":1,\"delay_s\":0,\"streams\":1,\"size_B\":%.0f",
+				size_B);
 			text = point(text, "tcp", "\"what\":\"roundtrip\",\"nagle\":\"off\"", sizes,
 				     40 + 4e-3 * size_B);
 			text = point(text, "tcp", "\"what\":\"overhead\",\"nagle\":\"off\"",

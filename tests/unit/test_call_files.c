@@ -225,7 +225,8 @@ static void function_names_map_to_kinds_of_calls(void)
 		if (!CHECK(use.kind == rows[i].kind && use.host == rows[i].host))
 			printf("  %s\n", rows[i].name);
 	}
-	CHECK(function_copy("cuMemcpyHtoD") == COPY_H2D && function_copy("cuMemcpyDtoD") == COPY_D2D);
+	CHECK(function_copy("cuMemcpyHtoD") == COPY_H2D &&
+	      function_copy("cuMemcpyDtoD") == COPY_D2D);
 	CHECK(function_copy("cudaMemcpyPeer") == COPY_NONE && function_copy("myHtoD") == COPY_NONE);
 	struct arena *names = arena_new();
 	CHECK_TEXT(function_without_version(names, "cuMemcpyHtoD_v2"), "cuMemcpyHtoD");

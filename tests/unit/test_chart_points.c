@@ -359,8 +359,8 @@ static bool has_text(const struct drawing *drawing, const char *text)
 	return false;
 }
 
-/* Passes through an even model chunk are paler. A name of other letters is no pass. Of two ranks of a
- * stage, the first one stands for both, unless all ranks are wanted. */
+/* Passes through an even model chunk are paler. A name without a digit is not that of a pass. The
+ * first rank of a stage stands for both, unless all ranks are wanted. */
 static void pipeline_shows_chunks_and_the_first_rank_of_a_stage(void)
 {
 	static const char *const names[] = {"F1", "F2.1", "F3.2", "F:", "F/", "Forward", "B4.2"};
@@ -372,7 +372,8 @@ static void pipeline_shows_chunks_and_the_first_rank_of_a_stage(void)
 			struct trace *trace = trace_new(arena);
 			for (uint32_t rank = 0; rank < 2; rank++) {
 				const char *group = rank ? "g" : "h";
-				trace_track(trace, group, rank ? "rank 1, stage 0" : "rank 0, stage 0");
+				trace_track(trace, group,
+					    rank ? "rank 1, stage 0" : "rank 0, stage 0");
 				uint32_t kernels = trace_track(trace, group, "g/stream 0");
 				trace_span(trace, kernels, SPAN_KERNEL, "update", 0, ms);
 				trace_span(trace, kernels, SPAN_KERNEL, "W1", ms, 2 * ms);

@@ -166,13 +166,14 @@ static struct evidence of_system(const char *system, const char *kind)
 	return evidence;
 }
 
-/* The second stage sees the first one, so its parameters depend on the systems of both. A system with
- * more than one local GPU stands there as such. The parameter z follows x of the first stage, which
- * profile p has itself, and profile q takes from elsewhere; of two parameters named x, the other one
- * does not count in p. */
+/* The second stage sees the first one, so its parameters depend on the systems of both. A system
+ * with more than one local GPU has a mark. The parameter z follows x of the first stage. Profile p
+ * has this x itself, so another parameter of the same name does not count there. Profile q has no
+ * x, so both count. */
 static void profile_names_systems_correlations_and_follows(void)
 {
-	const struct param_row time = {.quantity = QUANTITY_TIME}, ratio = {.quantity = QUANTITY_RATIO};
+	const struct param_row time = {.quantity = QUANTITY_TIME},
+			       ratio = {.quantity = QUANTITY_RATIO};
 	const char *p_only[] = {"p"}, *both[] = {"p", "q"}, *label[] = {"r"},
 		   *labels[] = {"a", "b", "c", "d"};
 	const struct evidence first[] = {of_system("A", "local")},
@@ -207,13 +208,15 @@ static void profile_names_systems_correlations_and_follows(void)
 							  .follow_count = 3,
 							  .note = "l"};
 	char *p = profile_text(result, "p"), *q = profile_text(result, "q");
-	const char *x = "\t# 1 parameters on 1 rows, rms error 1.00 %: r\n\t{ path = \"x\";\n"
-			"\t  systems = [\"A\"];\n\t  fit = { value = \"2e-06 s\"; low = \"1e-06 s\"; "
-			"high = \"4e-06 s\";\n\t    origin = \"fitted\"; note = \"n\"; }; },\n";
-	const char *y = "\t# 2 parameters on 4 rows, rms error 2.00 %: a; b; c; and 1 more\n"
-			"\t{ path = \"y\";\n\t  systems = [\"A\", \"B" EVIDENCE_BEYOND "\", \"B\"];\n"
-			"\t  fit = { value = \"0.5\"; low = \"0.4\"; high = \"0.6\"; freedom = 3;\n"
-			"\t    origin = \"fitted\"; note = \"m\"; }; },\n\t{ path = \"z\";\n";
+	const char *x =
+		"\t# 1 parameters on 1 rows, rms error 1.00 %: r\n\t{ path = \"x\";\n"
+		"\t  systems = [\"A\"];\n\t  fit = { value = \"2e-06 s\"; low = \"1e-06 s\"; "
+		"high = \"4e-06 s\";\n\t    origin = \"fitted\"; note = \"n\"; }; },\n";
+	const char *y =
+		"\t# 2 parameters on 4 rows, rms error 2.00 %: a; b; c; and 1 more\n"
+		"\t{ path = \"y\";\n\t  systems = [\"A\", \"B" EVIDENCE_BEYOND "\", \"B\"];\n"
+		"\t  fit = { value = \"0.5\"; low = \"0.4\"; high = \"0.6\"; freedom = 3;\n"
+		"\t    origin = \"fitted\"; note = \"m\"; }; },\n\t{ path = \"z\";\n";
 	const char *z = "high = \"0.8\";\n\t    correlated = ( { path = \"y\"; by = -0.5; } );\n"
 			"\t    follows = ( { path = \"x\"; by = 0.25; },\n\t\t";
 	CHECK_PART(p, x);

@@ -23,8 +23,9 @@ static const struct dataset *rows_with(const double values_s[2 * SIZES])
 	static const struct setting none = {"case.profile=", {"test", 0}};
 	const char *text = "gpu\tm\tvalue\trole\n";
 	for (int i = 0; i < 2 * SIZES; i++)
-		text = arena_printf(arena, "%s%s\t%d\t%.12g\tfit\n", text, i < SIZES ? "h100" : "a100",
-				    1024 * (1 + i % SIZES), 1e3 * values_s[i]);
+		text = arena_printf(arena, "%s%s\t%d\t%.12g\tfit\n", text,
+				    i < SIZES ? "h100" : "a100", 1024 * (1 + i % SIZES),
+				    1e3 * values_s[i]);
 	write_file("table.tsv", text);
 	return dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &none, 1);
 }
@@ -43,21 +44,23 @@ static const struct fit_result *fitted(void)
 {
 	const char *broken = NULL;
 	write_file("fit.cfg",
-		   arena_printf(arena,
-				"fit = { stages = ( { profile = \"p\"; dataset = \"%s\"; rows = [ ];\n"
-				"note = \"n\"; parameters = (\n"
-				"{ path = \"%s\"; start = \"0.4\"; low = \"0.05\"; high = \"1\"; } ); } "
-				"); };\n",
-				path_of("own.cfg"), product));
-	const struct fit_result *result = fit_run(arena, diag, data_root_find(arena),
-						  path_of("fit.cfg"), 1, NULL, &broken);
+		   arena_printf(
+			   arena,
+			   "fit = { stages = ( { profile = \"p\"; dataset = \"%s\"; rows = [ ];\n"
+			   "note = \"n\"; parameters = (\n"
+			   "{ path = \"%s\"; start = \"0.4\"; low = \"0.05\"; high = \"1\"; } ); } "
+			   "); };\n",
+			   path_of("own.cfg"), product));
+	const struct fit_result *result =
+		fit_run(arena, diag, data_root_find(arena), path_of("fit.cfg"), 1, NULL, &broken);
 	remove(path_of("fit.cfg"));
 	diag_print(diag, stdout);
 	CHECK(!broken);
 	return result;
 }
 
-/* The outlier's residual does not change with the constant, so it says nothing about the interval. */
+/* The outlier's residual does not change with the constant, so it does not change the interval.
+ */
 static void the_constant_of_a_generation_follows_from_its_own_rows(void)
 {
 	double values_s[2 * SIZES];

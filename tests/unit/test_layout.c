@@ -35,39 +35,39 @@ static struct drawing *paper(void)
 
 static const struct area area = {100, 50, 200, 100};
 
-/* 200 points have room for 200 / 55 + 2 = 5 ticks and two more, so the step is 2. Each value takes 20
- * points. Texts are 13 points below the axis, and the label 27. */
+/* 200 points have room for 200 / 55 + 2 = 5 ticks and two more, so the step is 2. Each value takes
+ * 20 points. Texts are 13 points below the axis, and the label 27. */
 static void linear_axis_has_a_tick_each_two_units(void)
 {
 	struct axis axis = {.low = 0, .high = 10};
 	struct drawing *d = paper();
 	axis_along(&axis, area);
 	draw_axis_x(d, &axis, area, "x", true);
-	shows(d,
-	      "line 100.00 50.00 100.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 100.00 150.00 100.00 153.00 width 0.80 #222222 solid\n"
-	      "text 100.00 163.00 8.50 #222222 middle \"0\"\n"
-	      "line 140.00 50.00 140.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 140.00 150.00 140.00 153.00 width 0.80 #222222 solid\n"
-	      "text 140.00 163.00 8.50 #222222 middle \"2\"\n"
-	      "line 180.00 50.00 180.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 180.00 150.00 180.00 153.00 width 0.80 #222222 solid\n"
-	      "text 180.00 163.00 8.50 #222222 middle \"4\"\n"
-	      "line 220.00 50.00 220.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 220.00 150.00 220.00 153.00 width 0.80 #222222 solid\n"
-	      "text 220.00 163.00 8.50 #222222 middle \"6\"\n"
-	      "line 260.00 50.00 260.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 260.00 150.00 260.00 153.00 width 0.80 #222222 solid\n"
-	      "text 260.00 163.00 8.50 #222222 middle \"8\"\n"
-	      "line 300.00 50.00 300.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 300.00 150.00 300.00 153.00 width 0.80 #222222 solid\n"
-	      "text 300.00 163.00 8.50 #222222 middle \"10\"\n"
-	      "line 100.00 150.00 300.00 150.00 width 0.80 #222222 solid\n"
-	      "text 200.00 177.00 8.50 #222222 middle \"x\"\n");
+	shows(d, "line 100.00 50.00 100.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 100.00 150.00 100.00 153.00 width 0.80 #222222 solid\n"
+		 "text 100.00 163.00 8.50 #222222 middle \"0\"\n"
+		 "line 140.00 50.00 140.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 140.00 150.00 140.00 153.00 width 0.80 #222222 solid\n"
+		 "text 140.00 163.00 8.50 #222222 middle \"2\"\n"
+		 "line 180.00 50.00 180.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 180.00 150.00 180.00 153.00 width 0.80 #222222 solid\n"
+		 "text 180.00 163.00 8.50 #222222 middle \"4\"\n"
+		 "line 220.00 50.00 220.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 220.00 150.00 220.00 153.00 width 0.80 #222222 solid\n"
+		 "text 220.00 163.00 8.50 #222222 middle \"6\"\n"
+		 "line 260.00 50.00 260.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 260.00 150.00 260.00 153.00 width 0.80 #222222 solid\n"
+		 "text 260.00 163.00 8.50 #222222 middle \"8\"\n"
+		 "line 300.00 50.00 300.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 300.00 150.00 300.00 153.00 width 0.80 #222222 solid\n"
+		 "text 300.00 163.00 8.50 #222222 middle \"10\"\n"
+		 "line 100.00 150.00 300.00 150.00 width 0.80 #222222 solid\n"
+		 "text 200.00 177.00 8.50 #222222 middle \"x\"\n");
 }
 
-/* 152 points have room for 6 ticks, which are those with 1 and 3 in three decades. 3 is at 162 - 152 log(3)
- * / 3, and its text 3 below. The label is 13 left of the widest text, four digits of 0.636 em. */
+/* 152 points have room for 6 ticks, which are those with 1 and 3 in three decades. 3 is at 162 -
+ * 152 log(3) / 3, and its text 3 below. The label is 13 left of the widest text, four digits of
+ * 0.636 em. */
 static void logarithmic_axis_has_ticks_at_1_and_3(void)
 {
 	struct axis axis = {.low = 1, .high = 1000, .log = true};
@@ -75,15 +75,14 @@ static void logarithmic_axis_has_ticks_at_1_and_3(void)
 	struct drawing *d = paper();
 	axis_up(&axis, tall);
 	draw_axis_y(d, &axis, tall, "y", false);
-	shows(d,
-	      "text 54.00 165.00 8.50 #222222 end \"1\"\n"
-	      "text 54.00 140.83 8.50 #222222 end \"3\"\n"
-	      "text 54.00 114.33 8.50 #222222 end \"10\"\n"
-	      "text 54.00 90.16 8.50 #222222 end \"30\"\n"
-	      "text 54.00 63.67 8.50 #222222 end \"100\"\n"
-	      "text 54.00 39.49 8.50 #222222 end \"300\"\n"
-	      "text 54.00 13.00 8.50 #222222 end \"1000\"\n"
-	      "text-up 25.38 86.00 8.50 #222222 middle \"y\"\n");
+	shows(d, "text 54.00 165.00 8.50 #222222 end \"1\"\n"
+		 "text 54.00 140.83 8.50 #222222 end \"3\"\n"
+		 "text 54.00 114.33 8.50 #222222 end \"10\"\n"
+		 "text 54.00 90.16 8.50 #222222 end \"30\"\n"
+		 "text 54.00 63.67 8.50 #222222 end \"100\"\n"
+		 "text 54.00 39.49 8.50 #222222 end \"300\"\n"
+		 "text 54.00 13.00 8.50 #222222 end \"1000\"\n"
+		 "text-up 25.38 86.00 8.50 #222222 middle \"y\"\n");
 }
 
 /* 20 doublings have room for 200 / 48 = 4 steps, so each sixth one has a tick. */
@@ -93,33 +92,32 @@ static void axis_of_sizes_has_powers_of_two(void)
 	struct drawing *d = paper();
 	axis_along(&axis, area);
 	draw_axis_x_sizes(d, &axis, area, "s");
-	shows(d,
-	      "line 120.00 50.00 120.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 120.00 150.00 120.00 153.00 width 0.80 #222222 solid\n"
-	      "text 120.00 163.00 8.50 #222222 middle \"4 KiB\"\n"
-	      "line 180.00 50.00 180.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 180.00 150.00 180.00 153.00 width 0.80 #222222 solid\n"
-	      "text 180.00 163.00 8.50 #222222 middle \"256 KiB\"\n"
-	      "line 240.00 50.00 240.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 240.00 150.00 240.00 153.00 width 0.80 #222222 solid\n"
-	      "text 240.00 163.00 8.50 #222222 middle \"16 MiB\"\n"
-	      "line 300.00 50.00 300.00 150.00 width 0.60 #e4e4e4 solid\n"
-	      "line 300.00 150.00 300.00 153.00 width 0.80 #222222 solid\n"
-	      "text 300.00 163.00 8.50 #222222 middle \"1 GiB\"\n"
-	      "line 100.00 150.00 300.00 150.00 width 0.80 #222222 solid\n"
-	      "text 200.00 177.00 8.50 #222222 middle \"s\"\n");
+	shows(d, "line 120.00 50.00 120.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 120.00 150.00 120.00 153.00 width 0.80 #222222 solid\n"
+		 "text 120.00 163.00 8.50 #222222 middle \"4 KiB\"\n"
+		 "line 180.00 50.00 180.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 180.00 150.00 180.00 153.00 width 0.80 #222222 solid\n"
+		 "text 180.00 163.00 8.50 #222222 middle \"256 KiB\"\n"
+		 "line 240.00 50.00 240.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 240.00 150.00 240.00 153.00 width 0.80 #222222 solid\n"
+		 "text 240.00 163.00 8.50 #222222 middle \"16 MiB\"\n"
+		 "line 300.00 50.00 300.00 150.00 width 0.60 #e4e4e4 solid\n"
+		 "line 300.00 150.00 300.00 153.00 width 0.80 #222222 solid\n"
+		 "text 300.00 163.00 8.50 #222222 middle \"1 GiB\"\n"
+		 "line 100.00 150.00 300.00 150.00 width 0.80 #222222 solid\n"
+		 "text 200.00 177.00 8.50 #222222 middle \"s\"\n");
 }
 
 static void failure_is_a_stub_with_its_reason(void)
 {
 	struct drawing *d = paper();
 	draw_failure(d, 100, 50, 20, 200, "out of memory");
-	shows(d,
-	      "rectangle 100.00 40.00 26.00 20.00 #b54a00/0.12\n"
-	      "hatch 100.00 40.00 26.00 20.00 #b54a00 rising\n"
-	      "polyline 100.00 40.00 126.00 40.00 126.00 60.00 100.00 60.00 100.00 40.00 width 0.80 #b54a00 solid\n"
-	      "rectangle 130.00 45.00 75.94 10.00 #ffffff/0.90\n"
-	      "text 132.00 52.70 7.50 #b54a00 start \"fail: out of memory\"\n");
+	shows(d, "rectangle 100.00 40.00 26.00 20.00 #b54a00/0.12\n"
+		 "hatch 100.00 40.00 26.00 20.00 #b54a00 rising\n"
+		 "polyline 100.00 40.00 126.00 40.00 126.00 60.00 100.00 60.00 100.00 40.00 width "
+		 "0.80 #b54a00 solid\n"
+		 "rectangle 130.00 45.00 75.94 10.00 #ffffff/0.90\n"
+		 "text 132.00 52.70 7.50 #b54a00 start \"fail: out of memory\"\n");
 }
 
 /* An entry takes 20 points, its text (10.81 points here) and 18 more. Rows are 14 apart. */
@@ -132,25 +130,25 @@ static void legend_goes_from_left_to_right_and_down(void)
 	look.hatch = HATCH_DOTS;
 	for (enum legend_kind kind = LEGEND_AREA; kind <= LEGEND_BAND; kind++)
 		legend_add(&legend, kind, look, "10");
-	shows(d,
-	      "rectangle 20.00 30.50 16.00 9.00 #d55e00\n"
-	      "hatch 20.00 30.50 16.00 9.00 #6a2f00/0.55 dots\n"
-	      "text 40.00 38.00 8.50 #222222 start \"10\"\n"
-	      "line 68.81 35.00 84.81 35.00 width 1.60 #d55e00 long\n"
-	      "marker 76.81 35.00 8.00 #ffffff square\n"
-	      "marker 76.81 35.00 6.00 #d55e00 square\n"
-	      "text 88.81 38.00 8.50 #222222 start \"10\"\n"
-	      "marker 127.62 35.00 9.00 #ffffff square\n"
-	      "marker 127.62 35.00 7.00 #d55e00 square\n"
-	      "text 137.62 38.00 8.50 #222222 start \"10\"\n"
-	      "line 166.44 35.00 182.44 35.00 width 1.00 #222222 solid\n"
-	      "line 166.44 32.50 166.44 37.50 width 1.00 #222222 solid\n"
-	      "line 182.44 32.50 182.44 37.50 width 1.00 #222222 solid\n"
-	      "text 186.44 38.00 8.50 #222222 start \"10\"\n"
-	      "rectangle 215.25 30.50 16.00 9.00 #d55e00\n"
-	      "text 235.25 38.00 8.50 #222222 start \"10\"\n");
+	shows(d, "rectangle 20.00 30.50 16.00 9.00 #d55e00\n"
+		 "hatch 20.00 30.50 16.00 9.00 #6a2f00/0.55 dots\n"
+		 "text 40.00 38.00 8.50 #222222 start \"10\"\n"
+		 "line 68.81 35.00 84.81 35.00 width 1.60 #d55e00 long\n"
+		 "marker 76.81 35.00 8.00 #ffffff square\n"
+		 "marker 76.81 35.00 6.00 #d55e00 square\n"
+		 "text 88.81 38.00 8.50 #222222 start \"10\"\n"
+		 "marker 127.62 35.00 9.00 #ffffff square\n"
+		 "marker 127.62 35.00 7.00 #d55e00 square\n"
+		 "text 137.62 38.00 8.50 #222222 start \"10\"\n"
+		 "line 166.44 35.00 182.44 35.00 width 1.00 #222222 solid\n"
+		 "line 166.44 32.50 166.44 37.50 width 1.00 #222222 solid\n"
+		 "line 182.44 32.50 182.44 37.50 width 1.00 #222222 solid\n"
+		 "text 186.44 38.00 8.50 #222222 start \"10\"\n"
+		 "rectangle 215.25 30.50 16.00 9.00 #d55e00\n"
+		 "text 235.25 38.00 8.50 #222222 start \"10\"\n");
 	CHECK_NEAR(legend_end(&legend), 44, 1e-12);
-	/* 14 entries of 30.812 points and 13 gaps of 18 take 665.4 of 680 points; one more does not fit */
+	/* 14 entries of 30.812 points and 13 gaps of 18 take 665.4 of 680 points; one more does not
+	 * fit */
 	for (int i = 5; i < 14; i++)
 		legend_add(&legend, LEGEND_BAND, look, "10");
 	CHECK_NEAR(legend_end(&legend), 44, 1e-12);
@@ -160,8 +158,8 @@ static void legend_goes_from_left_to_right_and_down(void)
 	CHECK_NEAR(legend.x, 20 + 48.812, 1e-9);
 }
 
-/* Parts are stacked from the bottom; those under 3 points have no hatch. A text on a dark area is white,
- * and a plate covers the hatch. Three lines of a row's label are smaller than two. */
+/* Parts are stacked from the bottom; those under 3 points have no hatch. A text on a dark area is
+ * white, and a plate covers the hatch. Three lines of a row's label are smaller than two. */
 static void areas_points_and_labels_are_where_they_belong(void)
 {
 	struct look look = series_look(1);
@@ -183,43 +181,40 @@ static void areas_points_and_labels_are_where_they_belong(void)
 	draw_point(d, look, 1, 2, 8);
 	draw_row_label(d, 100, 50, "11 11 11 11", 20);
 	draw_row_label(d, 100, 50, "111 111", 20);
-	shows(d,
-	      "rectangle 100.00 125.00 200.00 25.00 #d55e00\n"
-	      "hatch 100.00 125.00 200.00 25.00 #6a2f00/0.55 dots\n"
-	      "rectangle 100.00 75.00 200.00 50.00 #d55e00\n"
-	      "hatch 100.00 75.00 200.00 50.00 #6a2f00/0.55 dots\n"
-	      "rectangle 0.00 75.00 2.00 25.00 #d55e00\n"
-	      "rectangle 43.23 55.00 13.54 10.00 #d55e00\n"
-	      "text 50.00 62.80 7.50 #ffffff middle \"11\"\n"
-	      "text 50.00 62.80 7.50 #ffffff middle \"11\"\n"
-	      "line 5.00 10.00 5.00 20.00 width 0.80 #222222 solid\n"
-	      "line 3.00 10.00 7.00 10.00 width 0.80 #222222 solid\n"
-	      "line 3.00 20.00 7.00 20.00 width 0.80 #222222 solid\n"
-	      "marker 1.00 2.00 10.00 #ffffff circle\n"
-	      "marker 1.00 2.00 8.00 #000080 circle\n"
-	      "marker 1.00 2.00 5.60 #ffffff circle\n"
-	      "marker 1.00 2.00 8.00 #000080 cross\n"
-	      "text 100.00 43.98 7.00 #222222 end \"11\"\n"
-	      "text 100.00 52.52 7.00 #222222 end \"11\"\n"
-	      "text 100.00 61.06 7.00 #222222 end \"11…\"\n"
-	      "text 100.00 47.88 8.50 #222222 end \"111\"\n"
-	      "text 100.00 58.25 8.50 #222222 end \"111\"\n");
+	shows(d, "rectangle 100.00 125.00 200.00 25.00 #d55e00\n"
+		 "hatch 100.00 125.00 200.00 25.00 #6a2f00/0.55 dots\n"
+		 "rectangle 100.00 75.00 200.00 50.00 #d55e00\n"
+		 "hatch 100.00 75.00 200.00 50.00 #6a2f00/0.55 dots\n"
+		 "rectangle 0.00 75.00 2.00 25.00 #d55e00\n"
+		 "rectangle 43.23 55.00 13.54 10.00 #d55e00\n"
+		 "text 50.00 62.80 7.50 #ffffff middle \"11\"\n"
+		 "text 50.00 62.80 7.50 #ffffff middle \"11\"\n"
+		 "line 5.00 10.00 5.00 20.00 width 0.80 #222222 solid\n"
+		 "line 3.00 10.00 7.00 10.00 width 0.80 #222222 solid\n"
+		 "line 3.00 20.00 7.00 20.00 width 0.80 #222222 solid\n"
+		 "marker 1.00 2.00 10.00 #ffffff circle\n"
+		 "marker 1.00 2.00 8.00 #000080 circle\n"
+		 "marker 1.00 2.00 5.60 #ffffff circle\n"
+		 "marker 1.00 2.00 8.00 #000080 cross\n"
+		 "text 100.00 43.98 7.00 #222222 end \"11\"\n"
+		 "text 100.00 52.52 7.00 #222222 end \"11\"\n"
+		 "text 100.00 61.06 7.00 #222222 end \"11…\"\n"
+		 "text 100.00 47.88 8.50 #222222 end \"111\"\n"
+		 "text 100.00 58.25 8.50 #222222 end \"111\"\n");
 }
 
 /* A title takes 14 points and 6 more, and the first line of a caption begins 10 below the chart. */
 static void title_and_caption_are_above_and_below(void)
 {
 	struct drawing *d = chart_empty(arena, (struct chart_text){"Title", "Caption"}, "why");
-	shows(d,
-	      "text 20.00 28.00 11.00 #222222 start bold \"Title\"\n"
-	      "rectangle 20.00 40.00 680.00 60.00 #f6f6f4\n"
-	      "text 360.00 73.00 8.50 #6a6a6a middle \"why\"\n"
-	      "text 20.00 116.00 7.50 #6a6a6a start \"Caption\"\n");
+	shows(d, "text 20.00 28.00 11.00 #222222 start bold \"Title\"\n"
+		 "rectangle 20.00 40.00 680.00 60.00 #f6f6f4\n"
+		 "text 360.00 73.00 8.50 #6a6a6a middle \"why\"\n"
+		 "text 20.00 116.00 7.50 #6a6a6a start \"Caption\"\n");
 	CHECK_NEAR(d->height, 134, 1e-12);
 	d = chart_empty(arena, (struct chart_text){"", NULL}, "why");
-	shows(d,
-	      "rectangle 20.00 20.00 680.00 60.00 #f6f6f4\n"
-	      "text 360.00 53.00 8.50 #6a6a6a middle \"why\"\n");
+	shows(d, "rectangle 20.00 20.00 680.00 60.00 #f6f6f4\n"
+		 "text 360.00 53.00 8.50 #6a6a6a middle \"why\"\n");
 	CHECK_NEAR(d->height, 94, 1e-12);
 }
 
@@ -237,37 +232,41 @@ static void ticks_are(struct axis axis, double width, const char *wanted)
 	CHECK_TEXT(found, wanted);
 }
 
-/* 110 points have room for 4 ticks and two more, 220 for 6 and two more, and 1,000 for 20 and two more. Up to
- * a ratio of 12 a logarithmic axis has equal steps, and a text that would touch another is left out. */
+/* 110 points have room for 4 ticks and two more, 220 for 6 and two more, and 1,000 for 20 and two
+ * more. Up to a ratio of 12 a logarithmic axis has equal steps, and a text that would touch another
+ * is left out. */
 static void texts_of_ticks_tell_them_apart(void)
 {
 	ticks_are((struct axis){.low = 0, .high = 10}, 110, "0 2 4 6 8 10 ");
 	ticks_are((struct axis){.low = -1, .high = 1}, 110, "−1.0 −0.5 0.0 0.5 1.0 ");
-	ticks_are((struct axis){.low = 0, .high = 1e7}, 220,
-		  "0 2·10⁶ 4·10⁶ 6·10⁶ 8·10⁶ 10⁷ ");
+	ticks_are((struct axis){.low = 0, .high = 1e7}, 220, "0 2·10⁶ 4·10⁶ 6·10⁶ 8·10⁶ 10⁷ ");
 	ticks_are((struct axis){.low = 0, .high = 5e-5}, 1000,
 		  "0 5·10⁻⁶ 10⁻⁵ 1.5·10⁻⁵ 2·10⁻⁵ 2.5·10⁻⁵ 3·10⁻⁵ 3.5·10⁻⁵ 4·10⁻⁵ "
 		  "4.5·10⁻⁵ 5·10⁻⁵ ");
 	ticks_are((struct axis){.low = 1, .high = 10, .log = true}, 110, "2 4 6 8 ");
 	ticks_are((struct axis){.low = 10, .high = 1e7, .log = true}, 220, "10 10³ 10⁵ 10⁷ ");
-	ticks_are((struct axis){.low = 10, .high = 1e5, .log = true}, 220, "10 100 1000 10000 100000 ");
+	ticks_are((struct axis){.low = 10, .high = 1e5, .log = true}, 220,
+		  "10 100 1000 10000 100000 ");
 	ticks_are((struct axis){.low = 4.9, .high = 5.1}, 0.1, "4.9 ");
 }
 
 /* A map of four values. Above a ratio of 30 the colours are
- * on a logarithmic scale, whose bar has powers of ten. A line at a value that no cell crosses is named so. */
+ * on a logarithmic scale, whose bar has powers of ten. A line at a value that no cell crosses is
+ * named so. */
 static void heat_has_a_scale_and_names_a_missing_line(void)
 {
 	static const double at[] = {1, 2}, few[] = {1, 2, 3, 4}, many[] = {1, 10, 100, 1000},
 			    none[] = {NAN, NAN, NAN, NAN};
-	struct heat_axes axes = {.x_label = "x", .y_label = "y", .z_label = "z", .limit = 5, .limit_label = "five"};
+	struct heat_axes axes = {
+		.x_label = "x", .y_label = "y", .z_label = "z", .limit = 5, .limit_label = "five"};
 	const struct chart_text about = {"t", "c"};
 	struct heat_map map = {"m", at, at, 2, 2, few};
 	char *text = printed(chart_heat(arena, about, axes, &map, 1));
 	CHECK_PART(text, "\"five: no such line, all values are lower\"");
 	CHECK_PART(text, "start \"2.00\"\n");
 	CHECK_PART(text, "start \"4.00\"\n");
-	/* the colours of the first and the last of 128 shades, a sixteenth of a step from the ends */
+	/* the colours of the first and the last of 128 shades, a sixteenth of a step from the ends
+	 */
 	CHECK_PART(text, "rectangle 72.00 239.00 275.30 195.00 #440255\n");
 	CHECK_PART(text, "rectangle 347.00 44.00 275.00 195.30 #fbe725\n");
 	free(text);
@@ -315,7 +314,8 @@ static void narrow_columns_keep_a_character_in_each_line(void)
 	CHECK_TEXT(text_fit(arena, "111", 10, false, 1), "…");
 	CHECK_TEXT(text_fit(arena, "111", 10, false, 3 * 6.36), "111");
 	CHECK(text_wrap(arena, "  11 22", 10, false, 1, 3, lines) == 3);
-	CHECK(strcmp(lines[0], "1") == 0 && strcmp(lines[1], "1") == 0 && strcmp(lines[2], "…") == 0);
+	CHECK(strcmp(lines[0], "1") == 0 && strcmp(lines[1], "1") == 0 &&
+	      strcmp(lines[2], "…") == 0);
 	CHECK(text_wrap(arena, "a/b 4 GiB", 10, false, 30, 3, lines) == 2);
 	CHECK(strcmp(lines[0], "a/b") == 0 && strcmp(lines[1], "4 GiB") == 0);
 	CHECK(text_wrap(arena, "", 10, false, 30, 3, lines) == 0);
@@ -330,8 +330,9 @@ static void ranges_have_margins(void)
 		double low, high, from, to;
 		bool log;
 	} rows[] = {
-		{0, 10, 0, 10.6, false},     {3.9, 10, 0, 10.366, false}, {4, 10, 3.64, 10.36, false},
-		{-1, 9, -1.6, 9.6, false},   {5, 5, 4.7, 5.3, false},	  {1, 100, 1 / 1.2589254, 125.89254, true},
+		{0, 10, 0, 10.6, false},        {3.9, 10, 0, 10.366, false},
+		{4, 10, 3.64, 10.36, false},    {-1, 9, -1.6, 9.6, false},
+		{5, 5, 4.7, 5.3, false},        {1, 100, 1 / 1.2589254, 125.89254, true},
 		{1, 1.5, 1 / 1.04, 1.56, true},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -79,21 +79,25 @@ static void profile_of_errors_has_each_mechanism_and_distance(void)
 	fit_errors_write(out, errors);
 	fclose(out);
 	for (enum mechanism m = 0; m < MECHANISM_COUNT; m++) {
-		CHECK_PART(text, arena_printf(arena,
-					      "%s\t# %d measurements\n\t{ path = \"%s\"; distance = "
-					      "\"%s\";\n\t  fit = { value = \"%g\"; freedom = 3; ",
-					      m ? " }; },\n" : "parameters = (\n", 10 + (int)m,
-					      mechanism_path(m), distance_name(DISTANCE_SAME_SYSTEM),
-					      0.01 * (m + 1)));
-		CHECK_PART(text, arena_printf(arena,
-					      ",\n\t# 4 rows of 2 systems left out\n\t{ path = \"%s\"; "
-					      "distance = \"%s\";\n\t  fit = { value = \"%g\"; freedom "
-					      "= 2.5; ",
-					      mechanism_path(m), distance_name(DISTANCE_SAME_KIND),
-					      0.1 * (m + 1)));
+		CHECK_PART(text,
+			   arena_printf(arena,
+					"%s\t# %d measurements\n\t{ path = \"%s\"; distance = "
+					"\"%s\";\n\t  fit = { value = \"%g\"; freedom = 3; ",
+					m ? " }; },\n" : "parameters = (\n", 10 + (int)m,
+					mechanism_path(m), distance_name(DISTANCE_SAME_SYSTEM),
+					0.01 * (m + 1)));
+		CHECK_PART(text,
+			   arena_printf(arena,
+					",\n\t# 4 rows of 2 systems left out\n\t{ path = \"%s\"; "
+					"distance = \"%s\";\n\t  fit = { value = \"%g\"; freedom "
+					"= 2.5; ",
+					mechanism_path(m), distance_name(DISTANCE_SAME_KIND),
+					0.1 * (m + 1)));
 	}
-	CHECK_PART(text, arena_printf(arena, "fitted_on = (\n\t{ %s = \"a\"; %s = \"b\"; },\n\t{ %s = \"c\";",
-				      evidence_key(0), evidence_key(2), evidence_key(0)));
+	CHECK_PART(text,
+		   arena_printf(arena,
+				"fitted_on = (\n\t{ %s = \"a\"; %s = \"b\"; },\n\t{ %s = \"c\";",
+				evidence_key(0), evidence_key(2), evidence_key(0)));
 	CHECK(errors->evidence.list.count == 2);
 	free(text);
 }

@@ -23,15 +23,16 @@ static struct recorded_call call_at(uint32_t thread, const char *function, doubl
 
 static struct recorded_calls settled(struct recorded_call *calls, size_t count)
 {
-	struct recorded_calls recorded = {.tool = "", .gpu = "", .calls = calls, .call_count = count};
+	struct recorded_calls recorded = {
+		.tool = "", .gpu = "", .calls = calls, .call_count = count};
 	recorded_calls_settle(arena, &recorded);
 	return recorded;
 }
 
 /* ---- calls inside others ---- */
 
-/* The outer call has a kernel from 2 us on, so an inner kernel of 3 us counts only if it begins later
- * or at an unknown time. Copies do not add up with kernels. */
+/* The outer call has a kernel from 2 us on, so an inner kernel of 3 us counts only if it begins
+ * later or at an unknown time. Copies do not add up with kernels. */
 static void inner_kernels_that_begin_later_add_up(void)
 {
 	static const struct {
@@ -39,9 +40,9 @@ static void inner_kernels_that_begin_later_add_up(void)
 		enum recorded_copy outer, inner;
 		double gpu_us;
 	} rows[] = {
-		{4, COPY_NONE, COPY_NONE, 8},  {-1, COPY_NONE, COPY_NONE, 8},
-		{2, COPY_NONE, COPY_NONE, 5},  {1, COPY_NONE, COPY_NONE, 5},
-		{4, COPY_H2D, COPY_NONE, 5},   {4, COPY_NONE, COPY_H2D, 5},
+		{4, COPY_NONE, COPY_NONE, 8}, {-1, COPY_NONE, COPY_NONE, 8},
+		{2, COPY_NONE, COPY_NONE, 5}, {1, COPY_NONE, COPY_NONE, 5},
+		{4, COPY_H2D, COPY_NONE, 5},  {4, COPY_NONE, COPY_H2D, 5},
 	};
 	arena = arena_new();
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -64,15 +65,16 @@ static void inner_kernels_that_begin_later_add_up(void)
 	arena_free(arena);
 }
 
-/* A copy inside gives its direction, memory and bytes, and the bytes of an outer call without a copy
- * stay. A call that begins when the outer one ends is not inside. One that ends 1 us after it is
- * moved behind it, so its end is not before its begin. */
+/* A copy inside gives its direction, memory and bytes, and the bytes of an outer call without a
+ * copy stay. A call that begins when the outer one ends is not inside. One that ends 1 us after it
+ * is moved behind it, so its end is not before its begin. */
 static void only_calls_within_the_time_of_another_are_left_out(void)
 {
 	arena = arena_new();
-	struct recorded_call calls[] = {call_at(0, "cudaMemcpy", 0, 10), call_at(0, "cuMemcpy", 1, 9),
-					call_at(0, "cudaFree", 10, 12), call_at(0, "cudaMalloc", 11, 13),
-					call_at(1, "cudaFree", 11, 11.5)};
+	struct recorded_call calls[] = {
+		call_at(0, "cudaMemcpy", 0, 10), call_at(0, "cuMemcpy", 1, 9),
+		call_at(0, "cudaFree", 10, 12), call_at(0, "cudaMalloc", 11, 13),
+		call_at(1, "cudaFree", 11, 11.5)};
 	calls[0].size_B = 1;
 	calls[1].gpu_s = 2 * US;
 	calls[1].gpu_start_s = 3 * US;
@@ -100,20 +102,20 @@ static void only_calls_within_the_time_of_another_are_left_out(void)
 	CHECK(settled(kernel, 2).call_count == 1);
 	CHECK_NEAR(kernel[0].size_B, 4096, 0);
 	CHECK_TEXT(kernel[0].label, "outer");
-	struct recorded_call two[] = {call_at(0, "cudaFree", 0, 10), call_at(0, "cudaFree", 10, 10)};
+	struct recorded_call two[] = {call_at(0, "cudaFree", 0, 10),
+				      call_at(0, "cudaFree", 10, 10)};
 	CHECK(settled(two, 2).call_count == 2);
 	arena_free(arena);
 }
 
-/* Threads 9, 4 and 6 first call at 3, 1 and 1 us, so they become 2, 0 and 1. A mark of a thread that
- * makes no call is one of thread 0. Marks are sorted by time, then by step. */
+/* Threads 9, 4 and 6 first call at 3, 1 and 1 us, so they become 2, 0 and 1. A mark of a thread
+ * that makes no call is one of thread 0. Marks are sorted by time, then by step. */
 static void threads_are_numbered_by_their_first_call(void)
 {
 	arena = arena_new();
 	struct recorded_call calls[] = {call_at(9, "a", 3, 4), call_at(9, "b", 5, 6),
 					call_at(6, "c", 1, 2), call_at(4, "d", 1, 2)};
-	struct recorded_mark marks[] = {
-		{2, 2, 9}, {1, 4, 5}, {1, 3, 6}, {0, 1, 10}, {3, 5, 4}};
+	struct recorded_mark marks[] = {{2, 2, 9}, {1, 4, 5}, {1, 3, 6}, {0, 1, 10}, {3, 5, 4}};
 	struct recorded_calls recorded = {
 		.calls = calls, .call_count = 4, .marks = marks, .mark_count = 5};
 	recorded_calls_settle(arena, &recorded);
@@ -122,7 +124,8 @@ static void threads_are_numbered_by_their_first_call(void)
 			      marked[] = {0, 1, 0, 2, 0};
 	CHECK(recorded.thread_count == 3);
 	for (size_t i = 0; i < 4; i++)
-		CHECK(strcmp(calls[i].function, functions[i]) == 0 && calls[i].thread == threads[i]);
+		CHECK(strcmp(calls[i].function, functions[i]) == 0 &&
+		      calls[i].thread == threads[i]);
 	for (size_t i = 0; i < 5; i++)
 		CHECK(marks[i].step == steps[i] && marks[i].thread == marked[i]);
 	arena_free(arena);
@@ -131,8 +134,8 @@ static void threads_are_numbered_by_their_first_call(void)
 /* ---- the order of streams ---- */
 
 struct row {
-	const char *function; /* launches and collectives begin with "cudaL" and "nccl" */
-	double start_us;      /* each call takes 1 us */
+	const char *function;  /* launches and collectives begin with "cudaL" and "nccl" */
+	double start_us;       /* each call takes 1 us */
 	int64_t stream, event, /* as recorded */
 		ordered_stream, ordered_event;
 	uint32_t thread;
@@ -159,9 +162,9 @@ static void ordered(const char *what, const struct row *rows, size_t count)
 }
 #define ORDERED(what, rows) ordered(what, rows, sizeof(rows) / sizeof *(rows))
 
-/* Kernels are on stream 7 and the collective on stream 20. The pair before the launch makes stream 20
- * wait for the kernels, and the event behind the launch makes stream 7 wait for the collective. New
- * events follow the recorded number 5. */
+/* Kernels are on stream 7 and the collective on stream 20. The pair before the launch makes stream
+ * 20 wait for the kernels, and the event behind the launch makes stream 7 wait for the collective.
+ * New events follow the recorded number 5. */
 static void collectives_follow_the_kernels_and_are_awaited(void)
 {
 	static const struct row late[] = {
@@ -286,20 +289,20 @@ static const struct program *replayed(const struct recorded_calls *recorded,
 							   .host_clock_Hz = REFERENCE_CLOCK_HZ});
 }
 
-/* Of three threads, thread 1 makes no call in the step, so two play. The one that ends the step comes
- * first. A wait for event 5 has no record, because the other thread records event 3. */
+/* Thread 1 of three makes no call in the step, so two play. The one that ends the step comes first.
+ * A wait for event 5 has no record, because the other thread records event 3. */
 static void only_threads_with_calls_in_the_step_play(void)
 {
 	arena = arena_new();
-	struct recorded_call calls[] = {call_at(0, "cudaEventRecord", 5, 6),
-					call_at(1, "cudaFree", 50, 51),
-					call_at(2, "cudaEventSynchronize", 7, 8),
-					call_at(2, "cudaFree", 20, 21)};
+	struct recorded_call calls[] = {
+		call_at(0, "cudaEventRecord", 5, 6), call_at(1, "cudaFree", 50, 51),
+		call_at(2, "cudaEventSynchronize", 7, 8), call_at(2, "cudaFree", 20, 21)};
 	calls[0].event = 3;
 	calls[2].event = 5;
 	const struct recorded_calls recorded = {
 		.tool = "", .gpu = "", .calls = calls, .call_count = 4, .thread_count = 3};
-	const struct replay_step step = {.start_s = 5 * US, .end_s = 20 * US, .thread = 2, .marked = true};
+	const struct replay_step step = {
+		.start_s = 5 * US, .end_s = 20 * US, .thread = 2, .marked = true};
 	const struct program *program = replayed(&recorded, &step, NULL);
 	if (CHECK(program->thread_count == 2)) {
 		CHECK_TEXT(program->threads[0].name, "thread 2");
@@ -311,13 +314,14 @@ static void only_threads_with_calls_in_the_step_play(void)
 	arena_free(arena);
 }
 
-/* Thread 0 makes no call from 1 s to 3 s. It waits for the call of thread 1 in this time if it lasts
- * for at least half of it. Thread 1 waits for thread 0 in the same way, from 0 to 2 s. */
+/* Thread 0 makes no call from 1 s to 3 s. It waits for the call of thread 1 in this time if it
+ * lasts for at least half of it. Thread 1 waits for thread 0 in the same way, from 0 to 2 s. */
 static void a_gap_that_another_thread_half_fills_is_a_wait(void)
 {
 	arena = arena_new();
 	for (double start_s = 2; start_s < 2.4; start_s += 0.25) {
-		struct recorded_call calls[] = {call_at(0, "cudaFree", 0, 1), call_at(0, "cudaFree", 3, 4),
+		struct recorded_call calls[] = {call_at(0, "cudaFree", 0, 1),
+						call_at(0, "cudaFree", 3, 4),
 						call_at(1, "cudaFree", 2, 3)};
 		for (size_t i = 0; i < 3; i++) {
 			calls[i].start_s = i == 2 ? start_s : calls[i].start_s / US;
@@ -332,7 +336,8 @@ static void a_gap_that_another_thread_half_fills_is_a_wait(void)
 	arena_free(arena);
 }
 
-/* A poll of three queries began before the event was recorded, so it does not wait for the record. */
+/* A poll of three queries began before the event was recorded, so it does not wait for the record.
+ */
 static void a_poll_awaits_only_records_before_its_first_query(void)
 {
 	arena = arena_new();
@@ -381,7 +386,8 @@ static void only_calls_that_return_by_themselves_have_host_work(void)
 		const struct recorded_calls recorded = settled(&call, 1);
 		const struct program *program =
 			replayed(&recorded, &(struct replay_step){.end_s = 1}, NULL);
-		if (!CHECK_NEAR(program->threads[0].items[0].call.host_s, rows[i].host_us * US, 1e-6))
+		if (!CHECK_NEAR(program->threads[0].items[0].call.host_s, rows[i].host_us * US,
+				1e-6))
 			printf("  row %zu\n", i);
 	}
 	arena_free(arena);

@@ -81,7 +81,7 @@ static void groups_that_do_not_cover_the_job_are_refused(void)
 	refused(reduce, 8); /* it is not simulated between GPUs */
 }
 
-/* A group of one rank has nothing to simulate. Without bytes, a call is no collective. */
+/* A group of one rank has nothing to simulate. A call without bytes is not a collective. */
 static void groups_of_one_rank_and_calls_without_bytes_have_no_peers(void)
 {
 	struct arena *arena = arena_new();

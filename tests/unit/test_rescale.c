@@ -131,7 +131,9 @@ static void kernels_of_missing_number_types_are_named(void)
 	struct recorded_call calls[] = {
 		{.start_s = 1, .gpu_s = 11e-6, .label = "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n"},
 		{.start_s = 1, .gpu_s = 11e-6, .function = "cudaMemcpy", .copy = COPY_H2D},
-		{.start_s = 1, .gpu_s = 11e-6, .label = "sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n"}};
+		{.start_s = 1,
+		 .gpu_s = 11e-6,
+		 .label = "sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n"}};
 	const struct replay_step step = {.start_s = 1, .end_s = 2};
 	struct gpu_params from = gpu(1, 1), to = gpu(4, 9);
 	struct rescaling rescaling = {&from, &to, false, 1, {0}};
@@ -154,11 +156,12 @@ static void kernels_of_missing_number_types_are_named(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {
-	TEST(kernels_of_missing_number_types_are_named),
-	TEST(words_are_about_kernels_that_begin_in_the_step),
-	TEST(each_class_weighs_arithmetic_and_memory), TEST(odds_of_arithmetic_move_all_shares),
-	TEST(short_kernels_keep_their_time), TEST(number_types_follow_from_names)};
+static const struct test tests[] = {TEST(kernels_of_missing_number_types_are_named),
+				    TEST(words_are_about_kernels_that_begin_in_the_step),
+				    TEST(each_class_weighs_arithmetic_and_memory),
+				    TEST(odds_of_arithmetic_move_all_shares),
+				    TEST(short_kernels_keep_their_time),
+				    TEST(number_types_follow_from_names)};
 
 int main(void)
 {
