@@ -54,6 +54,31 @@ perftest 'RDMA_Write BW Test' MiB/sec 2.00 | one 2097152 65536
 perftest 'RDMA_Read BW Test' Gb/sec 8.00 | one 1000000000 65536
 verdict import_logs.units_of_each_tool_become_bytes_and_seconds
 
+# fio: clones of a job in one group add up, and an asynchronous engine reads iodepth blocks at a time. 4 KiB at 8,192,000 B/s
+# take 0.5 ms, eight of 64 KiB at 6.25 MiB/s 80 ms, and two of 1 MiB at 100 MiB/s 20 ms.
+fio() { # JOBS
+	echo "{\"fio version\": \"fio-3.28\", \"global options\": {\"direct\": \"1\", \"rw\": \"randread\", \"bs\": \"4k\"}, \"jobs\": [$1]}" >fio.json
+}
+job() { # NAME GROUP OPTIONS BYTES/S
+	printf '{"jobname": "%s", "groupid": %s, "job options": {%s}, "read": {"bw_bytes": %s}}' "$@"
+}
+fio "$(job a 0 '"ioengine": "mmap", "iodepth": "8"' 4096000), $(job a 0 '' 4096000),
+	$(job a 1 '"ioengine": "libaio", "iodepth": "8", "bs": "64Ki"' 6553600),
+	$(job b 1 '"rw": "read", "bs": "1M", "numjobs": "2"' 104857600), $(job c 2 '"rw": "write"' 1)"
+expect 0 '^3 points of fio: 4 results read, 3 used, 1 skipped' import fio fio.json
+sed -n 's/.*"what": *"\([a-z]*\)".*"size_B": *\([0-9]*\), "parallel": *\([0-9]*\).*"samples": \[\([^]]*\)\].*/\1 \2 \3 \4/p' "$scratch.out" >got
+printf '%s\n' 'random 4096 1 0.0005' 'random 65536 8 0.08' 'sequential 1048576 2 0.02' >wanted
+cmp -s got wanted || complain "the jobs of fio are $(cat got)"
+for options in '"bs": "4k,8k"' '"bs": "4x"' '"numjobs": "0"'; do
+	fio "$(job a 0 "$options" 5)"
+	expect 2 'a job lacks its bandwidth, or has no single size of a block' import fio fio.json
+done
+fio "$(job a 0 '' 0)"
+expect 2 'a job lacks its bandwidth' import fio fio.json
+fio "$(job a 0 '"direct": "0"' 5)"
+expect 2 "a job reads through the kernel's cache" import fio fio.json
+verdict import_logs.jobs_of_fio_have_their_blocks_and_readers
+
 cat >stream.json <<'END'
 {"event":"start","data":{"test_start":{"protocol":"TCP","num_streams":1,"blksize":131072}}}
 {"event":"interval","data":{"streams":[],"sum":{"bits_per_second":8e9,"omitted":false}}}

@@ -145,6 +145,18 @@ link linux windows
 is 'latency 13.5us 7.9us 19.7941us'
 printf '%s\n' 'PING b (10.0.0.2): 56 data bytes' '5 packets transmitted, 0 packets received, 100.0% packet loss' >dead
 expect 2 '^dead:2: no results of ping were found' import log dead linux --link wire -q
+# Segments of 1,460 and 8,960 B fill packets of 1,500 and 9,000 B; others lack the 12 B of a timestamp. Two streams have the
+# round trip of the faster one. The sender's end counts, not that of the receiver.
+for mss in 1460 1448 8960 8948; do
+	echo '{"start": {"test_start": {"protocol": "TCP", "num_streams": 1, "blksize": 131072}, "tcp_mss_default": '$mss'},
+		"intervals": [{"sum": {"bits_per_second": 9.4e9, "omitted": false}}],
+		"end": {"streams": [{"sender": {"min_rtt": 300, "sender": true}}, {"sender": {"min_rtt": 100, "sender": true}},
+			{"sender": {"min_rtt": 50, "sender": false}}], "sum_received": {"bits_per_second": 9.4e9}}}' >mss.json
+	link mss.json
+	[ $mss -lt 1500 ] && mtu=1500 || mtu=9000
+	grep -q "^mtu ${mtu}B\$" got || complain "segments of $mss B have $(cat got)"
+	says 'round trip[^0-9]* 100 us'
+done
 verdict 'link_logs.round_trips_lose_the_work_that_farwire_adds'
 
 # A token bucket of 100 Mbit/s, recorded in both directions and with three tools.
