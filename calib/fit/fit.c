@@ -38,7 +38,7 @@ static bool sees(const struct fitting *f, const struct dataset_row *row,
 		if (cfg_text(cfg_at(f->with, k)) &&
 		    fit_stage_holds(earlier, cfg_text(cfg_at(f->with, k))))
 			return true;
-	if (profile[0] && fit_stage_holds(f->stage, profile))
+	if (fit_stage_holds(f->stage, profile))
 		return fit_stage_holds(earlier, profile);
 	for (size_t k = 0; k < f->stage->profile_count; k++)
 		if (fit_stage_holds(earlier, f->stage->profiles[k]))

@@ -359,6 +359,19 @@ static void malformed_fits_are_refused(void)
 		      "a list of at most 256 names");
 	check_refused(stage("\"p\"", "witth = [\"q\"];", "a", efficiency, in_ratio),
 		      "unknown key 'witth'");
+	const char *many = "", *names = "";
+	for (int i = 0; i < 7; i++)
+		many = arena_printf(arena, "%s%s{ path = \"%s\"; %s }", many, i ? ", " : "",
+				    efficiency, in_ratio);
+	check_refused(arena_printf(arena,
+				   "{ profile = \"p\"; dataset = \"%s\"; rows = [\"a\"];\n"
+				   "note = \"n\"; parameters = ( %s ); }",
+				   path_of("own.cfg"), many),
+		      "fit.cfg:1: fit: a stage must have 1 to 6 parameters, and all stages 160");
+	for (int i = 0; i < 257; i++)
+		names = arena_printf(arena, "%s%s\"p%d\"", names, i ? ", " : "", i);
+	check_refused(stage(arena_printf(arena, "[%s]", names), "", "a", efficiency, in_ratio),
+		      "a list of at most 256 names");
 	check_said(run_file("fit = { };\n"),
 		   "fit.cfg: the file has no list of stages (write fit = {");
 	check_refused("{ dataset = \"d\"; }",

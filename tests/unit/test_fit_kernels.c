@@ -92,7 +92,55 @@ static void the_constant_of_a_generation_follows_from_its_own_rows(void)
 	remove(path_of("table.tsv"));
 }
 
+/* Returns a stage on the largest product, or on the smallest one for the time of its first tile. */
+static const char *stage(const char *profile, const char *more, bool small)
+{
+	return arena_printf(
+		arena,
+		"{ profile = %s; %s dataset = \"%s\"; rows = [\"h100\", \"m=%d\"]; note = "
+		"\"n\";\nparameters = ( { path = \"%s\"; start = \"%s\"; low = \"%s\"; high "
+		"= \"%s\"; } ); }",
+		profile, more, path_of("own.cfg"), small ? 1024 : 1024 * SIZES,
+		small ? "kernels.hopper.fill" : product, small ? "1 us" : "0.4",
+		small ? "0.1 us" : "0.05", small ? "10 us" : "1");
+}
+
+/* The second stage has the profile of the first one, so it uses its result without `with`. The
+ * third names the second one's other profile, and sees the first one through it. The last one sees
+ * none. */
+static void stages_see_those_of_their_profiles_and_what_these_see(void)
+{
+	double values_s[2 * SIZES];
+	const char *broken = NULL;
+	for (size_t i = 0; i < 2 * SIZES; i++)
+		values_s[i] = 1;
+	diag = diag_new(arena);
+	write_file("own.cfg", own);
+	predict(rows_with(values_s), values_s);
+	rows_with(values_s);
+	write_file("fit.cfg",
+		   arena_printf(arena, "fit = { stages = ( %s, %s, %s, %s ); };\n",
+				stage("\"one\"", "", false), stage("[\"one\", \"more\"]", "", true),
+				stage("\"three\"", "with = [\"nobody\", \"more\"];", false),
+				stage("\"four\"", "", false)));
+	const struct fit_result *result =
+		fit_run(arena, diag, data_root_find(arena), path_of("fit.cfg"), 1, NULL, &broken);
+	diag_print(diag, stdout);
+	if (CHECK(result && !broken && result->stage_count == 4)) {
+		const struct fit_stage_result *s = result->stages;
+		CHECK(s[1].seen[0] && s[2].seen[1] && s[2].seen[0]);
+		CHECK(!s[3].seen[0] && !s[3].seen[1] && !s[3].seen[2]);
+		for (size_t i = 0; i < 4; i++)
+			CHECK(s[i].row_count == 1 && s[i].rms_ratio < 1e-4);
+		CHECK_NEAR(result->parameters[3].value, result->parameters[0].value, 1e-9);
+	}
+	remove(path_of("fit.cfg"));
+	remove(path_of("own.cfg"));
+	remove(path_of("table.tsv"));
+}
+
 static const struct test tests[] = {
+	TEST(stages_see_those_of_their_profiles_and_what_these_see),
 	TEST(the_constant_of_a_generation_follows_from_its_own_rows),
 };
 
