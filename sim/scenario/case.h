@@ -15,6 +15,9 @@ void case_faults(struct reader *c);
 const char *case_failed_words(const struct reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_origin_of(const struct reader *c, const char *path);
+/* Returns the parameter `path` if a setting set it, and otherwise the parameter `file`, which chose
+ * the file that has it. */
+const char *case_setting_or(const struct reader *c, const char *path, const char *file);
 /* Reports an error at the place that set a parameter, for example "case.model". Is false. */
 #define case_error(c, path, ...) diag_error((c)->diag, case_origin_of((c), (path)), __VA_ARGS__)
 /* Reads the file `folder`/name and returns its group called `group`. Errors are reported at

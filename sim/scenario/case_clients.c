@@ -252,7 +252,11 @@ static void check_instances(struct reader *c)
 		if (compute == 0 || gpu->params.sharing != SHARING_MIG)
 			continue;
 		if (!has_instances(&gpu->params))
-			case_error(c, "case.gpu",
+			case_error(c,
+				   case_setting_or(
+					   c,
+					   arena_printf(c->arena, "gpu.%s.sharing", gpu->profile),
+					   "case.gpu"),
 				   "GPU '%s' (%s) cannot be split by MIG, which A30, A100 and "
 				   "GPUs from Hopper on have (write gpu.*.sharing=mps or "
 				   "time_slices)",

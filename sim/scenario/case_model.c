@@ -115,9 +115,7 @@ static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 
 static struct origin precision_origin(struct reader *c)
 {
-	const struct cfg_param *given = cfg_param_find(c->resolution, "stack.precision");
-	bool set = given && given->origin.file && given->origin.file[0] == '-';
-	return set ? given->origin : case_origin_of(c, "case.stack");
+	return case_origin_of(c, case_setting_or(c, "stack.precision", "case.stack"));
 }
 
 /* Reports an error if the stack computes in FP8, but the network has no layer that can: only linear

@@ -97,6 +97,11 @@ const struct cfg_node *case_find_stack(struct reader *c)
 	return node;
 }
 
+static const char *key_of(const struct reader *c, const char *prefix, const char *key)
+{
+	return case_setting_or(c, arena_printf(c->arena, "%s.%s", prefix, key), "case.stack");
+}
+
 /* Reads a stack, whose parameters are prefix.KEY. */
 static const struct stack_params *read_stack(struct reader *c, const struct cfg_node *node,
 					     const char *prefix, const char *name)
@@ -107,12 +112,12 @@ static const struct stack_params *read_stack(struct reader *c, const struct cfg_
 			      &stack_table, stack);
 	bool trains = !case_serves(c) && !stack->forward_only;
 	if (trains && framework_at((size_t)stack->framework)->inference)
-		case_error(c, "case.stack",
+		case_error(c, key_of(c, prefix, "framework"),
 			   "stack.framework is %s, which cannot train (write pytorch, or add a "
 			   "group serve to the case or stack.forward_only=true)",
 			   framework_at((size_t)stack->framework)->name);
 	else if (trains && stack->fusion >= FUSION_INFERENCE)
-		case_error(c, "case.stack",
+		case_error(c, key_of(c, prefix, "fusion"),
 			   "stack.fusion is %s, which cannot train (write all, or add a group "
 			   "serve to the case or stack.forward_only=true)",
 			   stack->fusion == FUSION_SESSION ? "session" : "inference");
@@ -122,18 +127,18 @@ static const struct stack_params *read_stack(struct reader *c, const struct cfg_
 			   "several clients)");
 	if (stack->context_count > 0 &&
 	    (case_serves(c) || !stack->forward_only || !stack->fused_attention))
-		case_error(c, "case.stack",
+		case_error(c, key_of(c, prefix, "context"),
 			   "stack.context is the cache of one forward pass with fused attention "
 			   "(write "
 			   "--stack pytorch-decode, or leave out stack.context)");
 	if (stack->cold && (case_serves(c) || case_job_shares(c)))
 		case_error(
-			c, "case.stack",
+			c, key_of(c, prefix, "cold"),
 			"stack.cold is a process with one GPU (write case.gpus=1, or leave out the "
 			"group serve)");
 	if (stack->cold && !framework_at((size_t)stack->framework)->starts)
 		case_error(
-			c, "case.stack",
+			c, key_of(c, prefix, "cold"),
 			"stack.cold is known for PyTorch only (write --stack pytorch-inference, or "
 			"another stack of PyTorch)");
 	return stack;

@@ -66,14 +66,14 @@ static const char *join(struct cabling *cabling, const void *params)
 	size_t routers = (size_t)wiring->routers_per_group_count;
 	double places = wiring->groups_count * wiring->routers_per_group_count *
 			wiring->machines_per_router_count;
-	if (places < (double)cabling->place_count ||
-	    wiring->groups_count * wiring->routers_per_group_count > 1e6)
+	bool large = wiring->groups_count * wiring->routers_per_group_count > 1e6;
+	if (places < (double)cabling->place_count || large)
 		return WIRING_TEXT(
 			cabling,
 			"a dragonfly of %zu groups x %zu routers x %.0f machines has %.0f places, "
-			"but there are %zu machines and servers (write larger counts)",
+			"but there are %zu machines and servers (write %s counts)",
 			groups, routers, wiring->machines_per_router_count, places,
-			cabling->place_count);
+			cabling->place_count, large ? "smaller" : "larger");
 	if (groups > 2 && wiring->global_latency_s <= cabling->wire->traits.latency_s)
 		return "wiring.global_latency must exceed the latency of link.network, otherwise "
 		       "routes through third groups would be shorter";

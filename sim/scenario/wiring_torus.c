@@ -35,8 +35,9 @@ static const char *join(struct cabling *cabling, const void *params)
 	if (places < (double)cabling->place_count || places > 1e6)
 		return WIRING_TEXT(cabling,
 				   "a torus of %zu x %zu x %zu has %.0f places, but there are %zu "
-				   "machines and servers (write larger counts)",
-				   sizes[0], sizes[1], sizes[2], places, cabling->place_count);
+				   "machines and servers (write %s counts)",
+				   sizes[0], sizes[1], sizes[2], places, cabling->place_count,
+				   places > 1e6 ? "smaller" : "larger");
 	for (size_t i = 0; i < (size_t)places; i++) {
 		const size_t at[3] = {i % sizes[0], i / sizes[0] % sizes[1],
 				      i / sizes[0] / sizes[1]};
