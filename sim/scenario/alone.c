@@ -32,8 +32,7 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 	} else {
 		job->straggler_ratio = 1;
 	}
-	if (!job->plan)
-		alone->topology.fold = NULL; /* the one machine represents only itself */
+	alone->topology.fold = NULL; /* the one machine represents only itself */
 	return alone;
 }
 

@@ -147,8 +147,13 @@ struct origin case_origin(const struct reader *c)
 
 struct origin case_origin_of(const struct reader *c, const char *path)
 {
+	return case_gives(c, path) ? cfg_param_find(c->resolution, path)->origin : case_origin(c);
+}
+
+bool case_gives(const struct reader *c, const char *path)
+{
 	const struct cfg_param *param = cfg_param_find(c->resolution, path);
-	return param && param->origin.file ? param->origin : case_origin(c);
+	return param && param->origin.file;
 }
 
 const char *case_setting_or(const struct reader *c, const char *path, const char *file)
@@ -174,7 +179,7 @@ const struct cfg_node *case_group(struct reader *c, struct origin origin, const 
 static bool is_left_out(const struct reader *c, const struct cfg_node *systems)
 {
 	bool left_out = false;
-	for (size_t i = 0; c->request->without && systems && i < cfg_count(systems); i++)
+	for (size_t i = 0; c->request->without && i < cfg_count(systems); i++)
 		left_out = left_out ||
 			   evidence_is_left_out(c->request->without, cfg_text(cfg_at(systems, i)));
 	return left_out;
@@ -191,7 +196,7 @@ static bool is_of_other_numbers(const struct reader *c, const struct cfg_node *f
 {
 	const struct topology *topology = &c->scenario->topology;
 	bool found = false, equal = false;
-	for (size_t i = 0; c->stack && fitted_on && i < cfg_count(fitted_on); i++) {
+	for (size_t i = 0; c->stack && i < cfg_count(fitted_on); i++) {
 		const struct cfg_node *row = cfg_at(fitted_on, i);
 		const char *gpu = cfg_text(cfg_child(row, "gpu"));
 		const char *model = cfg_text(cfg_child(row, "model"));
@@ -218,8 +223,8 @@ static bool is_of_other_numbers(const struct reader *c, const struct cfg_node *f
 static void apply_parameters(struct reader *c, const struct cfg_node *file, const char *profile,
 			     enum profile_pass pass)
 {
-	const struct cfg_node *list = file ? cfg_child(file, "parameters") : NULL;
-	for (size_t i = 0; list && i < cfg_count(list); i++) {
+	const struct cfg_node *list = cfg_child(file, "parameters");
+	for (size_t i = 0; i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *path = cfg_text(cfg_child(group, "path"));
 		bool efficiency = path && strncmp(path, "efficiency.", 11) == 0;
@@ -375,7 +380,7 @@ static void read_runtime(struct reader *c)
 static void apply_settings(struct reader *c)
 {
 	const struct cfg_node *list = cfg_child(c->group, "settings");
-	for (size_t i = 0; list && i < cfg_count(list); i++) {
+	for (size_t i = 0; i < cfg_count(list); i++) {
 		const char *text = cfg_text(cfg_at(list, i));
 		if (text)
 			cfg_override(c->resolution, c->diag, cfg_origin(cfg_at(list, i)), text);

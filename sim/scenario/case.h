@@ -15,6 +15,8 @@ void case_faults(struct reader *c);
 const char *case_failed_words(const struct reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_origin_of(const struct reader *c, const char *path);
+/* Returns true if a file or an option set the parameter. */
+bool case_gives(const struct reader *c, const char *path);
 /* Returns the parameter `path` if a setting set it, and otherwise the parameter `file`, which chose
  * the file that has it. */
 const char *case_setting_or(const struct reader *c, const char *path, const char *file);

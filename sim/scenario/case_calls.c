@@ -79,7 +79,6 @@ static void read_recorded_gpu(struct reader *c, struct recorded_program *program
 void case_read_calls(struct reader *c)
 {
 	struct origin origin = case_origin_of(c, "case.calls");
-	const struct cfg_param *model = cfg_param_find(c->resolution, "case.model");
 	struct calls_params *params = ARENA_NEW(c->arena, struct calls_params);
 	if (!reader_params(c, cfg_child(c->file, "calls"), "calls", "calls", &calls_table, params))
 		return;
@@ -87,8 +86,8 @@ void case_read_calls(struct reader *c)
 		diag_error(c->diag, origin,
 			   "case.calls: a recording cannot be combined with case.jobs or "
 			   "case.collective (leave them out)");
-	else if (model && model->origin.file)
-		diag_error(c->diag, model->origin,
+	else if (case_gives(c, "case.model"))
+		case_error(c, "case.model",
 			   "case: calls cannot be combined with model, because a recording "
 			   "contains its own kernels (leave one of them out)");
 	if (diag_count(c->diag) > 0)
@@ -113,8 +112,7 @@ void case_read_calls(struct reader *c)
 /* Without a batch size in the case, one step counts as one sample. */
 static double batch_of(const struct reader *c)
 {
-	const struct cfg_param *batch = cfg_param_find(c->resolution, "case.batch");
-	return batch && batch->origin.file ? c->params->batch_count : 1;
+	return case_gives(c, "case.batch") ? c->params->batch_count : 1;
 }
 
 void case_calls_client(struct reader *c, struct job_entry *client, double batch_count,

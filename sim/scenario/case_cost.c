@@ -88,8 +88,8 @@ static const struct param_table *table_of(const char *path)
 
 void case_check_prices(struct reader *c, const struct cfg_node *file)
 {
-	const struct cfg_node *list = file ? cfg_child(file, "parameters") : NULL;
-	for (size_t i = 0; list && i < cfg_count(list); i++) {
+	const struct cfg_node *list = cfg_child(file, "parameters");
+	for (size_t i = 0; i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *path = cfg_text(cfg_child(group, "path"));
 		const struct param_table *table = path ? table_of(path) : NULL;
@@ -159,7 +159,7 @@ static double stated(const struct reader *c, const char *group, const char *name
 	const char *path = name ? arena_printf(c->arena, "%s.%s.%s", group, name, key)
 				: arena_printf(c->arena, "%s.%s", group, key);
 	const struct cfg_param *param = cfg_param_find(c->resolution, path);
-	return param && strcmp(param->status, "default") != 0 ? value : NAN;
+	return strcmp(param->status, "default") != 0 ? value : NAN;
 }
 
 static void read_gpu(struct reader *c, const struct gpu_entry *gpu, struct cost_item *item)
@@ -281,7 +281,7 @@ void case_read_costs(struct reader *c)
 {
 	struct scenario *scenario = c->scenario;
 	const struct topology *t = &scenario->topology;
-	if (diag_count(c->diag) > 0 || scenario->job_count == 0 || !wants_costs(c))
+	if (diag_count(c->diag) > 0 || !wants_costs(c))
 		return;
 	struct costs *costs = ARENA_NEW(c->arena, struct costs);
 	reader_params(c, cfg_child(c->file, "cost"), "cost", "cost", &cost_table, &costs->params);

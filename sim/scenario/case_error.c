@@ -226,8 +226,7 @@ static bool states_rate(const struct reader *c)
 {
 	const struct job_entry *job = &c->scenario->jobs[0];
 	const struct gpu_entry *gpu = &c->scenario->topology.gpus[job->gpus[0]];
-	const char *path = arena_printf(c->arena, "efficiency.%s.%s.peak", gpu->like,
-					job->model ? job->model : "");
+	const char *path = arena_printf(c->arena, "efficiency.%s.%s.peak", gpu->like, job->model);
 	const struct cfg_param *peak = cfg_param_find(c->resolution, path);
 	return peak && peak->value > 0 && peak->source >= CFG_SOURCE_SET;
 }
@@ -254,7 +253,7 @@ static const struct cfg_node *find_error(const struct cfg_node *file, enum mecha
 					 enum distance distance)
 {
 	const struct cfg_node *list = cfg_child(file, "parameters");
-	for (size_t i = 0; list && i < cfg_count(list); i++) {
+	for (size_t i = 0; i < cfg_count(list); i++) {
 		const char *of = cfg_text(cfg_child(cfg_at(list, i), "path")),
 			   *at = cfg_text(cfg_child(cfg_at(list, i), "distance"));
 		if (of && at && strcmp(of, mechanism_path(mechanism)) == 0 &&

@@ -299,7 +299,7 @@ static void check_keys(struct reader *c, const struct kernel_case *k)
 		param_key(&kernel_rows[i], key, sizeof key);
 		const char *path = arena_printf(c->arena, "kernel.%s", key);
 		const struct cfg_param *param = cfg_param_find(c->resolution, path);
-		if (owners && param && param->origin.file && !strstr(owners, forms[k->form]))
+		if (owners && param->origin.file && !strstr(owners, forms[k->form]))
 			diag_error(c->diag, param->origin,
 				   "%s has no effect on kernel.form=%s (leave it out, or write a "
 				   "kernel that has it: %.*s)",

@@ -122,7 +122,7 @@ static struct origin precision_origin(struct reader *c)
  * layers of repeated blocks do (docs/models/kernels.md). */
 static void check_fp8(struct reader *c, const struct network *network)
 {
-	if (c->stack->precision < PRECISION_FP8 || !network)
+	if (c->stack->precision < PRECISION_FP8)
 		return;
 	for (size_t i = 0; i < network->layer_count; i++)
 		if (network->layers[i].op == LAYER_LINEAR && network->layers[i].block > 0)

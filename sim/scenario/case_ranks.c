@@ -47,8 +47,7 @@ static void refuse(struct reader *c, const char *key, bool given, const char *wh
 static void plan_fits(struct reader *c, size_t programs)
 {
 	const struct case_params *params = c->params;
-	const struct cfg_param *batch = cfg_param_find(c->resolution, "case.batch");
-	refuse(c, "case.batch", batch && batch->origin.file,
+	refuse(c, "case.batch", case_gives(c, "case.batch"),
 	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
 	refuse(c, "stack.xla_clusters", c->stack && c->stack->xla_clusters_count > 0,
 	       "has no effect on a plan, because XLA fuses ops across layers (choose another "
@@ -78,13 +77,11 @@ static bool settings_fit(struct reader *c, size_t programs)
 					     "case.guest", "case.collective_size"};
 	const struct case_params *params = c->params;
 	size_t before = diag_count(c->diag);
-	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-		const struct cfg_param *param = cfg_param_find(c->resolution, others[i]);
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
 		refuse(c, others[i],
-		       param && param->origin.file && !(i <= STEPS && case_has_plan(c)) &&
+		       case_gives(c, others[i]) && !(i <= STEPS && case_has_plan(c)) &&
 			       !(i == SYMMETRY && params->calls[0]),
 		       no_use_words(c));
-	}
 	refuse(c, "case.copies", params->copies_count != 1,
 	       "must be 1 with case.gpus, because one job uses all the GPUs");
 	refuse(c, "case.fraction", params->fraction_ratio != 1,
@@ -261,8 +258,6 @@ static bool fill_plan(struct reader *c, struct job_entry *entry)
 {
 	const struct plan_params *params = c->plan_params;
 	const char *why;
-	if (!params)
-		return false;
 	entry->plan = plan_new(c->arena, entry->network, params, entry->rank_count, &why);
 	if (!entry->plan)
 		why = with_nearest(c, entry, params, why);

@@ -117,7 +117,7 @@ static void lengths_fit(struct reader *c, const struct service_entry *service, c
 	for (size_t i = 0; i < service->list.count; i++)
 		tokens = fmax(i > 0 ? tokens : 0, (double)service->list.items[i].prompt +
 							  (double)service->list.items[i].output);
-	if (service->one_token && tokens > limit)
+	if (tokens > limit)
 		case_error(c, arena_printf(c->arena, "%s.prompt", prefix),
 			   "%s: a request has %g tokens in its prompt and output, but sequences of "
 			   "%s have %g (write fewer tokens, or a larger case.sequence)",
@@ -153,13 +153,13 @@ static bool gathers(struct reader *c, const struct service_entry *service,
 	double gpus = service->data * c->params->tensor_count;
 	bool split = c->params->expert_count < gpus;
 	int dispatch = service->params->dispatch;
-	if (dispatch == DISPATCH_ALL_TO_ALL && split && service->data > 1)
+	if (dispatch == DISPATCH_ALL_TO_ALL && split)
 		case_error(c, arena_printf(c->arena, "%s.dispatch", service->prefix),
 			   "%s.dispatch=all-to-all sends rows to whole experts, but %g GPUs have "
 			   "%g parts of the experts (write case.expert=%g, or gather)",
 			   service->prefix, gpus, c->params->expert_count, gpus);
 	bool sends = dispatch == DISPATCH_ALL_TO_ALL ||
-		     (dispatch == DISPATCH_AUTO && library && library->experts != EXPERTS_LIBRARY);
+		     (dispatch == DISPATCH_AUTO && library->experts != EXPERTS_LIBRARY);
 	return split || !sends;
 }
 
@@ -374,7 +374,7 @@ static void roles_fit(struct reader *c, size_t index)
 			last = &scenario->jobs[i];
 		}
 	bool apart = counts[ROLE_PREFILL] + counts[ROLE_DECODE] > 0;
-	if (!apart || !last)
+	if (!apart)
 		return;
 	if (counts[ROLE_PREFILL] == 0 || counts[ROLE_DECODE] == 0 || counts[ROLE_BOTH] > 0)
 		diag_error(c->diag, last->origin,
@@ -418,7 +418,7 @@ static void kinds_fit(struct reader *c)
 		struct service_entry *of =
 			(struct service_entry *)&c->scenario->services[job->service];
 		const struct gpu_entry *first = &topology->gpus[job->gpus[0]];
-		for (size_t k = 1; k < job->rank_count && of->params; k++) {
+		for (size_t k = 1; k < job->rank_count; k++) {
 			const struct gpu_entry *gpu = &topology->gpus[job->gpus[k]];
 			if (strcmp(gpu->profile, first->profile) == 0)
 				continue;

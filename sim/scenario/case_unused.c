@@ -49,7 +49,7 @@ static const char *const training_options[] = {"case.model", "case.batch", "case
 static void refuse(struct reader *c, const char *key, const char *why, bool options)
 {
 	const struct cfg_param *param = cfg_param_find(c->resolution, key);
-	if (param && param->origin.file && !(options && param->origin.line > 0))
+	if (case_gives(c, key) && !(options && param->origin.line > 0))
 		diag_error(c->diag, param->origin, "case: %s %s", key, why);
 }
 

@@ -165,7 +165,7 @@ static void read_servers(struct cluster *cluster)
 	struct topology_build *build = cluster->build;
 	struct arena *arena = build->reader->arena;
 	const struct cfg_node *list = cfg_child(cluster->node, "servers");
-	for (size_t i = 0; list && i < cfg_count(list); i++) {
+	for (size_t i = 0; i < cfg_count(list); i++) {
 		const char *name = cfg_text(cfg_at(list, i));
 		struct origin origin = cfg_origin(cfg_at(list, i));
 		if (!name)
@@ -242,7 +242,7 @@ static void join_places(struct cluster *cluster, const struct wiring_kind *kind,
 	const char *wrong = kind->join(&cabling, params);
 	if (wrong)
 		diag_error(reader->diag, origin, "network: %s", wrong);
-	if (wrong || !reader->fold || !kind->group || !cabling.top)
+	if (wrong || !reader->fold || !cabling.top)
 		return;
 	reader->top = cabling_node(&cabling, cabling.top);
 	if (reader->may_fold)

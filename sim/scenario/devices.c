@@ -18,7 +18,7 @@ struct choice *choice_new(struct reader *reader, const char *key, const char *te
 	for (;; text++) {
 		size_t length = strcspn(text, ","), name = adapters ? strcspn(text, ":,") : length;
 		struct chosen item = {.name = arena_printf(reader->arena, "%.*s", (int)name, text)};
-		item.is_index = name > 0 && strspn(item.name, "0123456789") == name && name < 9;
+		item.is_index = name > 0 && strspn(item.name, "0123456789") == name;
 		if (name == 0)
 			diag_error(reader->diag, origin, "%s has an empty name (write %s)", key,
 				   adapters ? "mlx5_0,mlx5_1, for example" : "0,1, for example");
@@ -96,7 +96,7 @@ static void choose_gpus(struct topology_build *build, struct choice *choice, siz
 	bool *taken = ARENA_ARRAY(arena, count + 1, bool);
 	struct names *hidden = names_new(arena);
 	size_t kept = 0, hosts = build->one_host ? 1 : build->hosts.count;
-	for (size_t host = 0; host < hosts && kept <= count; host++)
+	for (size_t host = 0; host < hosts; host++)
 		kept += choose_on_host(build, choice, host, count, taken, chosen + kept);
 	for (size_t i = 0; i < count; i++) {
 		note(build->reader, choice, all[i].name);

@@ -75,17 +75,16 @@ static const char *why_not(const struct scenario *scenario)
 		return "its network is not a switch, fat_tree or rail_optimised with "
 		       "fabric.routing "
 		       "spray and fabric.congestion fair";
-	if (!entry->transport || !entry->transport->direct)
+	if (!entry->transport->direct)
 		return "its bytes do not travel by rdma";
 	/* A server that all ranks share is not a link. */
 	if (entry->storage && storage_is_shared(entry->storage))
 		return "machines share a storage";
 	if (library_has_servers(entry->library) || entry->library->stagger_s > 0)
 		return "its exchange has servers or staggered starts";
-	bool recorded = entry->recorded && entry->recorded->job;
-	if (scenario->style == JOBS_PROGRAMS && ((!entry->plan && !recorded) || entry->runtime))
+	if (entry->runtime)
 		return "programs are simulated call by call";
-	if (recorded && recorded_has_messages(entry->recorded->calls))
+	if (entry->recorded && recorded_has_messages(entry->recorded->calls))
 		return "its recordings have messages between ranks";
 	return is_lossless(&scenario->topology) ? NULL : "links lose packets";
 }

@@ -50,8 +50,8 @@ bool job_inputs_joined(const struct job_inputs *inputs, const struct job_entry *
 		       size_t b)
 {
 	const struct topology *t = inputs->system->topology;
-	return a == b || (entry->input->one_process &&
-			  t->gpus[entry->gpus[a]].host == t->gpus[entry->gpus[b]].host);
+	return entry->input->one_process &&
+	       t->gpus[entry->gpus[a]].host == t->gpus[entry->gpus[b]].host;
 }
 
 /* Returns the part of its process's shuffle buffer that a rank reads, as a number of images.

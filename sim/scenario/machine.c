@@ -8,7 +8,7 @@ static void read_ports(struct topology_build *build, const struct cfg_node *grou
 {
 	struct reader *reader = build->reader;
 	const struct cfg_node *list = cfg_child(group, "ports");
-	for (size_t i = 0; list && i < cfg_count(list); i++) {
+	for (size_t i = 0; i < cfg_count(list); i++) {
 		const char *name = cfg_text(cfg_at(list, i));
 		if (name && names_find(build->nodes, name) >= 0)
 			*VEC_PUSH(reader->arena, &machine->ports) = name;
@@ -103,8 +103,7 @@ const struct machine *machine_read(struct topology_build *build, struct origin o
 	machine->build = own;
 	const struct cfg_node *host = cfg_child(group, "host");
 	topology_read_host(own, host, "host", path);
-	if (own->hosts.count)
-		own->hosts.items[0].machine = name;
+	own->hosts.items[0].machine = name;
 	topology_read_list(own, group, LIST_GUESTS);
 	if (own->guests.count == 0)
 		add_bare_guest(own, cfg_origin(group));

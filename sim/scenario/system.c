@@ -32,7 +32,7 @@ static void build_nodes(struct system *s, bool whole_gpus)
 
 static bool same_board(const struct gpu_entry *a, const struct gpu_entry *b)
 {
-	return a->board && b->board && a->host == b->host && strcmp(a->board, b->board) == 0;
+	return b->board && a->host == b->host && strcmp(a->board, b->board) == 0;
 }
 
 /* GPUs on one board share its power. It suffices for one GPU at full speed. When all of them
@@ -113,7 +113,7 @@ static void count_copies(struct system *s)
 	const struct topology *t = s->topology;
 	size_t count = fabric_resource_count(s->fabric), host = 0;
 	s->copies = ARENA_ARRAY(s->arena, count, double);
-	s->top_node = t->top ? fabric_node_find(s->fabric, t->top) : -1;
+	s->top_node = fabric_node_find(s->fabric, t->top);
 	for (size_t i = 0; i < count; i++)
 		s->copies[i] = 1;
 	for (size_t m = 0; m < t->fold->machine_count; m++)
@@ -121,9 +121,8 @@ static void count_copies(struct system *s)
 			s->copies[host_dram(s->hosts[host++])] = t->fold->count_of[m];
 	for (size_t i = 0; i < t->link_count; i++)
 		for (int direction = 0; direction < 2; direction++)
-			if (t->links[i].copies_count > 0)
-				s->copies[fabric_link_resource(s->fabric, (int)i, direction)] =
-					t->links[i].copies_count;
+			s->copies[fabric_link_resource(s->fabric, (int)i, direction)] =
+				t->links[i].copies_count;
 }
 
 void system_build(struct system *s, struct arena *arena, const struct scenario *scenario,

@@ -16,7 +16,7 @@ static double peak_flops(const struct topology *topology, const struct job_entry
 static double job_rate(const struct topology *topology, const struct job_entry *job,
 		       enum token_rate rate)
 {
-	if (!job->network || job->network->sequence == 0 || !job->stack)
+	if (job->network->sequence == 0)
 		return NAN;
 	double flop = network_model_flop(job->network, job->stack->forward_only);
 	switch (rate) {
@@ -40,7 +40,7 @@ double scenario_token_rate(const struct scenario *scenario, enum token_rate rate
 	size_t count = scenario->job_count;
 	if (scenario->style == JOBS_SERVING)
 		return NAN;
-	double first = count > 0 ? job_rate(&scenario->topology, &scenario->jobs[0], rate) : NAN;
+	double first = job_rate(&scenario->topology, &scenario->jobs[0], rate);
 	for (size_t i = 1; i < count; i++)
 		if (job_rate(&scenario->topology, &scenario->jobs[i], rate) != first)
 			return NAN;

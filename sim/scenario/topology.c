@@ -255,7 +255,7 @@ static void read_ends(struct topology_build *build, const struct cfg_node *group
 	struct diag *diag = build->reader->diag;
 	const struct cfg_node *ends = cfg_child(group, "ends");
 	link->ends[0] = link->ends[1] = "?";
-	if (!ends || cfg_count(ends) != 2) {
+	if (cfg_count(ends) != 2) {
 		diag_error(diag, link->origin,
 			   "link '%s': it must have two ends (write ends = [\"a\", \"b\"])",
 			   link->name);
@@ -359,7 +359,7 @@ void topology_read_list(struct topology_build *build, const struct cfg_node *nod
 	if (list && !cfg_is_list(list))
 		diag_error(build->reader->diag, cfg_origin(list),
 			   "topology: %s must be a list (write %s = ( { name = ... } ))", key, key);
-	for (size_t i = 0; list && cfg_is_list(list) && i < cfg_count(list); i++)
+	for (size_t i = 0; cfg_is_list(list) && i < cfg_count(list); i++)
 		lists[which].read(build, cfg_at(list, i));
 }
 

@@ -58,9 +58,6 @@ double world_run_alone(struct world *world, struct scenario alone, struct job_en
 		       const char *what, const char **why);
 /* Each function builds the job of `entry` and begins it. If a part is missing, the job fails. */
 struct job *world_programs(struct world *world, const struct job_entry *entry, struct job_run *run);
-/* Says what to write if the batch of an entry without a plan does not fit into its first GPU;
- * otherwise returns NULL. */
-const char *world_memory_advice(struct world *world, const struct job_entry *entry);
 struct job *world_dp(struct world *world, const struct job_entry *entry, struct job_run *run);
 struct job *world_replica(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* The times of collectives among the GPUs of a replica (world_tensor.c). */

@@ -21,7 +21,6 @@ bool world_alike(const struct topology *t, const struct job_entry *a, const stru
 	const struct host_entry *hosts[] = {&t->hosts[gpus[0]->host], &t->hosts[gpus[1]->host]};
 	return a->network == b->network && a->batch_count == b->batch_count &&
 	       a->efficiency == b->efficiency &&
-	       memcmp(a->stack, b->stack, sizeof *a->stack) == 0 &&
 	       memcmp(&gpus[0]->params, &gpus[1]->params, sizeof gpus[0]->params) == 0 &&
 	       memcmp(&guests[0]->params, &guests[1]->params, sizeof guests[0]->params) == 0 &&
 	       memcmp(&hosts[0]->params, &hosts[1]->params, sizeof hosts[0]->params) == 0;
@@ -188,22 +187,6 @@ static bool across_machines(const struct world *w, const struct job_entry *entry
 	return across;
 }
 
-static bool memory_fits(struct world *w, struct job *job, const struct job_entry *entry,
-			const struct dp_rank *rank, double memory_B)
-{
-	if (gpu_memory_take(rank->context, memory_B))
-		return true;
-	const char *advice = world_memory_advice(w, entry);
-	job_failed(job,
-		   arena_printf(w->workload.arena,
-				"out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' has "
-				"%.2f GB%s%s",
-				entry->network->name, entry->batch_count, memory_B / 1e9,
-				gpu_name(rank->gpu), gpu_params(rank->gpu)->memory_B / 1e9,
-				advice ? ": " : "", advice ? advice : ""));
-	return false;
-}
-
 static bool build_input(struct world *w, struct job *job, const struct job_entry *entry,
 			size_t index, struct rank_reader *reader, struct dp_rank *rank,
 			double input_B)
@@ -213,10 +196,9 @@ static bool build_input(struct world *w, struct job *job, const struct job_entry
 	if (reader->storage && !storage_reaches(reader->storage, rank->guest)) {
 		job_failed(job,
 			   arena_printf(w->workload.arena,
-					"no route from '%s' to storage '%s'%s%s%s",
+					"no route from '%s' to storage '%s' at %s%s",
 					guest_name(rank->guest), entry->input->source,
-					entry->storage->node[0] ? " at " : "", entry->storage->node,
-					fabric_route_hint(w->system.fabric)));
+					entry->storage->node, fabric_route_hint(w->system.fabric)));
 		return false;
 	}
 	rank->input = job_inputs_build(&w->inputs, w->scenario, entry, index, reader,
@@ -225,7 +207,7 @@ static bool build_input(struct world *w, struct job *job, const struct job_entry
 }
 
 static bool build_ranks(struct world *w, struct job *job, const struct job_entry *entry,
-			const struct step_use *use, struct dp_rank *ranks)
+			struct dp_rank *ranks)
 {
 	struct rank_reader reader = {0};
 	for (size_t i = 0; i < entry->simulated_count; i++) {
@@ -242,10 +224,9 @@ static bool build_ranks(struct world *w, struct job *job, const struct job_entry
 					  : ranks[i - 1].process +
 						    !job_inputs_joined(&w->inputs, entry, i - 1, i),
 		};
-		if (!memory_fits(w, job, entry, &ranks[i], use->program->memory_B) ||
-		    (strcmp(entry->input->source, "gpu") != 0 &&
-		     !build_input(w, job, entry, i, &reader, &ranks[i],
-				  input_B(entry->network, (size_t)entry->batch_count))))
+		if (strcmp(entry->input->source, "gpu") != 0 &&
+		    !build_input(w, job, entry, i, &reader, &ranks[i],
+				 input_B(entry->network, (size_t)entry->batch_count)))
 			return false;
 	}
 	return true;
@@ -302,7 +283,7 @@ struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_
 	if (!build_communicator(w, job, entry, &comm))
 		return job;
 	struct dp_rank *ranks = ARENA_ARRAY(arena, entry->simulated_count, struct dp_rank);
-	if (!build_ranks(w, job, entry, use, ranks))
+	if (!build_ranks(w, job, entry, ranks))
 		return job;
 	const struct dp_spec spec = {
 		.host = {.arena = arena,
@@ -333,9 +314,9 @@ struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_
 		run->choice = communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
 						       entry->network->parameters_count *
 							       spec.host.element_B);
-	if (!run->failed && w->scenario->launch)
+	if (w->scenario->launch)
 		launch_job(w, job, entry, &spec);
-	else if (!run->failed)
+	else
 		dp_job_begin(job, &spec, delay_ps(w, entry, use->solo_step_s));
 	return job;
 }
@@ -354,7 +335,6 @@ struct job *world_collective(struct world *w, const struct job_entry *entry, str
 	if (!build_communicator(w, job, entry, &spec.comm))
 		return job;
 	run->choice = communicator_choice_text(spec.comm, spec.collective, spec.size_B);
-	if (!run->failed)
-		collective_job_begin(job, &spec);
+	collective_job_begin(job, &spec);
 	return job;
 }

@@ -42,8 +42,7 @@ static struct plan_groups plan_programs(struct world *w, const struct job_entry 
 		size_t stage = plan_index(entry->plan, rank, AXIS_PIPELINE), first = firsts[stage];
 		size_t like = fold ? fold->rank_of[first] : first;
 		const struct fuse_params known_fuse = fuse_params(w, entry, first);
-		bool known = first < i && programs[first] &&
-			     plan_index(entry->plan, like, AXIS_PIPELINE) == stage &&
+		bool known = first < i && plan_index(entry->plan, like, AXIS_PIPELINE) == stage &&
 			     memcmp(known_fuse.gpu, fuse.gpu, sizeof *fuse.gpu) == 0 &&
 			     known_fuse.work_ratio == fuse.work_ratio;
 		step.fuse = can_fuse(w, entry) ? &fuse : NULL;
@@ -97,14 +96,15 @@ static void fuse_programs(struct world *w, const struct job_entry *entry,
 	}
 }
 
-const char *world_memory_advice(struct world *w, const struct job_entry *entry)
+/* Says what to write if the batch of an entry without a plan does not fit into its first GPU;
+ * otherwise returns NULL. */
+static const char *batch_advice(struct world *w, const struct job_entry *entry)
 {
 	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
 	double most_B = gpu->params.memory_B *
 			(entry->memory_ratio > 0 ? entry->memory_ratio : entry->fraction_ratio);
 	size_t fits = 0, least = (size_t)entry->batch_count; /* least: too large */
-	if (!entry->network || !entry->stack ||
-	    stack_memory_B(entry->network, least, entry->stack) <= most_B)
+	if (!entry->stack || stack_memory_B(entry->network, least, entry->stack) <= most_B)
 		return NULL;
 	while (least - fits > 1) {
 		size_t middle = fits + (least - fits) / 2;
@@ -128,7 +128,7 @@ static const char *advice(struct world *w, const struct job_entry *entry)
 	struct arena *arena = w->workload.arena;
 	double most_B = INFINITY;
 	if (!plan)
-		return world_memory_advice(w, entry);
+		return batch_advice(w, entry);
 	double needed_B = plan_most_memory_B(plan, entry->stack);
 	for (size_t i = 0; i < entry->simulated_count; i++)
 		most_B = fmin(most_B, w->scenario->topology.gpus[entry->gpus[i]].params.memory_B);

@@ -178,7 +178,7 @@ static size_t place_in_machine(const struct topology *t, const struct job_entry 
 static bool same_place(const struct topology *t, const struct job_entry *a,
 		       const struct job_entry *b)
 {
-	if (!world_alike(t, a, b) || !a->runtime != !b->runtime)
+	if (!world_alike(t, a, b))
 		return false;
 	size_t place = place_in_machine(t, a);
 	if (a->rank_count > 1 && a != b && (place == SIZE_MAX || place != place_in_machine(t, b)))
@@ -237,7 +237,7 @@ static bool set_overhead(struct server *server)
 {
 	struct serving_model *model = server->model, *draft = serving_model_draft(model);
 	const struct server *equal = equal_one(server->world, server->entry);
-	if (equal && equal->tables[0]) {
+	if (equal->tables[0]) {
 		memcpy(server->tables, equal->tables, sizeof server->tables);
 		serving_model_overhead_set(model, server->tables);
 		return true;
