@@ -130,7 +130,10 @@ static uint64_t finish(uint64_t key, const struct scenario *scenario,
 static uint64_t key_of(const struct scenario *scenario, const struct job_entry *entry,
 		       uint64_t seed, bool solo)
 {
-	const uint64_t place[] = {seed,
+	size_t first = 0; /* the first job with this stack */
+	while (scenario->jobs[first].stack != entry->stack)
+		first++;
+	const uint64_t place[] = {seed, first,
 				  solo ? entry->guests[0] : scenario_local_guest(scenario, entry),
 				  entry->gpus[0]};
 	uint64_t key = hash_text(HASH_START, solo ? entry->name : "client");

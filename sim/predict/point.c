@@ -224,7 +224,8 @@ static double program_alone(struct arena *arena, const struct scenario *scenario
 	const struct job_entry *entry = &scenario->jobs[job];
 	for (size_t i = 0; i < job; i++) {
 		const struct job_entry *other = &scenario->jobs[i];
-		if (other->network == entry->network && other->batch_count == entry->batch_count &&
+		if (other->network == entry->network && other->stack == entry->stack &&
+		    other->batch_count == entry->batch_count &&
 		    scenario_local_guest(scenario, other) ==
 			    scenario_local_guest(scenario, entry) &&
 		    other->gpus[0] == entry->gpus[0])

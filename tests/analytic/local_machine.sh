@@ -53,3 +53,32 @@ for case in '--topology vm-p100-vmxnet3' '--topology dgx-h100 --gpus 2'; do
 	shows '^changes nothing here: --set case.local=server$'
 done
 verdict local_machine.local_without_forwarded_calls_is_named
+
+# Two clients that share a GPU differ only in their stacks. The ratio of each is its throughput divided by that of a run
+# in which its stack has a whole GPU, in any order of the clients, with draws and without them.
+cat >"$scratch.train" <<'END'
+{ name = "train"; stack = "pytorch"; }
+END
+cat >"$scratch.infer" <<'END'
+{ name = "infer"; stack = "pytorch-inference"; }
+END
+client() { # FILE NAME KEY: the value of a key of that client
+	grep "\"client\": \"$2\"" "$1" | sed "s/.*\"$3\": {\"value\": \([0-9.e+-]*\),.*/\1/"
+}
+shared='topology = "gpu-pool"; gpu = "gpu1"; model = "resnet50"; batch = 8;'
+for draws in 0 2; do
+	for order in 'train infer' 'infer train'; do
+		# shellcheck disable=SC2086 # two names
+		set -- $order
+		printf 'case = { %s settings = ["gpu.*.sharing=mps", "case.fraction=0.5"]; clients = ( %s, %s ); };\n' "$shared" \
+			"$(cat "$scratch.$1")" "$(cat "$scratch.$2")" >"$scratch.cfg"
+		"$FARWIRE" run "$scratch.cfg" --draws $draws -q --format json | tr -d '\n' | sed 's/"client":/\n&/g' >"$scratch.two"
+		for name in train infer; do
+			printf 'case = { %s clients = ( %s ); };\n' "$shared" "$(cat "$scratch.$name")" >"$scratch.cfg"
+			"$FARWIRE" run "$scratch.cfg" --draws $draws -q --format json | tr -d '\n' | sed 's/"client":/\n&/g' >"$scratch.one"
+			near "the ratio of $name in $order" "$(client "$scratch.two" $name ratio)" \
+				"$(client "$scratch.two" $name throughput) / $(client "$scratch.one" $name throughput)"
+		done
+	done
+done
+verdict local_machine.each_client_is_compared_with_its_own_stack
