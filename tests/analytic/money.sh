@@ -241,3 +241,45 @@ for symmetry in on off; do
 	is power_W '16 * 100 + 128 * 70 + 2 * (128 + 8 + 1)'
 done
 verdict 'money.machines_that_are_not_simulated_cost_as_much'
+
+# Three machines, of which the case uses 1 of 4, 1 of 4 and 1 of 8 GPUs. Two are of one kind, but one of them has another
+# GPU. So machines take 100 / 4 + 100 / 4 + 160 / 8 W, and idle GPUs 0.1, 0.2 and 0.1 of 100 W.
+cat >three.cfg <<'END'
+topology = { name = "three"; cluster = { network = "ethernet-100"; machines = (
+	{ name = "a"; machine = "xe8545"; count = 1; }, { name = "b"; machine = "xe8545"; count = 1; },
+	{ name = "c"; machine = "dgx-a100-80"; count = 1; } ); }; };
+END
+cat >mixed.cfg <<'END'
+case = { topology = "three.cfg"; calls = "null-call"; settings = ["cost.facility=1", "cost.port_power=0 W",
+	"cost.port_rate_power=0 W", "machine_cost.xe8545.power=100 W", "machine_cost.dgx-a100-80.power=160 W",
+	"gpu_cost.a100-sxm4-80.idle=0.1", "gpu_cost.h100-sxm5.idle=0.2", "gpu.*.power=100 W", "gpu.b-gpu0.profile=h100-sxm5"];
+	clients = ( { gpu = "a0.gpu0"; }, { gpu = "b0.gpu0"; }, { gpu = "c0.gpu0"; } ); };
+END
+mixed() {
+	"$FARWIRE" run mixed.cfg -q --draws 0 --format csv "$@" >found.csv
+}
+mixed
+is power_W '70 + 40'
+mixed --set gpu_cost.a100-sxm4-80.hour_price=2 --set gpu_cost.h100-sxm5.hour_price=3
+is cost_per_hour '2 + 3 + 2'
+# A machine has one price, and its GPUs have none of their own. 87660 hours are 10 years.
+mixed --set machine_cost.xe8545.price=87660 --set machine_cost.dgx-a100-80.price=175320 --set cost.years=10 --set cost.used=1 \
+	--set cost.kwh_price=0 --set cost.port_price=0
+is cost_per_hour '1 / 4 + 1 / 4 + 2 / 8'
+expect 0 '' run mixed.cfg -q --draws 0 --format json
+for key in machine_cost.xe8545.power machine_cost.dgx-a100-80.power gpu_cost.a100-sxm4-80.idle gpu_cost.h100-sxm5.idle; do
+	[ "$(grep -cF "\"key\": \"$key\"" "$scratch.out")" = 1 ] || complain "$key is listed $(grep -cF "\"$key\"" "$scratch.out") times"
+done
+# both guests of a program are in one kind of machine without a GPU of its own
+cat >hosts.cfg <<'END'
+topology = { name = "hosts"; hosts = ( { name = "box"; }, { name = "left"; }, { name = "right"; } );
+	guests = ( { name = "s"; host = "box"; }, { name = "l"; host = "left"; }, { name = "r"; host = "right"; } );
+	gpus = ( { name = "gpu0"; host = "box"; profile = "t4"; } ); switches = ["sw"];
+	links = ( { name = "slot"; kind = "pcie"; ends = ["box", "gpu0"]; }, { name = "x"; kind = "ethernet"; ends = ["s", "sw"]; },
+		{ name = "y"; kind = "ethernet"; ends = ["l", "sw"]; }, { name = "z"; kind = "ethernet"; ends = ["r", "sw"]; } ); };
+END
+"$FARWIRE" run --topology hosts.cfg --calls null-call --runtime asynchronous --program spread --set case.copies=2 -q --draws 0 \
+	--format csv --set cost.facility=1 --set cost.port_power=0W --set cost.port_rate_power=0W --set 'machine_cost.*.power=100W' \
+	--set gpu.t4.power=50W --set gpu_cost.t4.idle=0.1 >found.csv
+is power_W '3 * 100 + 5'
+verdict 'money.each_kind_of_machine_and_gpu_counts_once'
