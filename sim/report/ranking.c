@@ -161,7 +161,7 @@ struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 	const struct reported *cost = cost_of(predictions, count);
 	cost = cost ? cost : answer_at(ANSWER_COST_SAMPLE);
 	struct plan_mark *marks = ARENA_ARRAY(arena, count + 1, struct plan_mark);
-	const char *currency = NULL;
+	const char *currency = "";
 	size_t shown = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
@@ -171,7 +171,7 @@ struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 			front &= !(predictions[k]->ok && (!target || is_met(&r, k)) &&
 				   reported_of(cost, predictions[k]).value < own &&
 				   predictions[k]->throughput.value > p->throughput.value);
-		currency = currency ? currency : p->currency;
+		currency = p->currency ? p->currency : currency;
 		if (p->ok && isfinite(own))
 			marks[shown++] = (struct plan_mark){own, p->throughput, front,
 							    row_words(arena, table, i, lead)};
@@ -180,11 +180,7 @@ struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 				   ? "bus bandwidth (B/s)"
 				   : throughput_unit(predictions, count);
 	struct plan_axes axes = {
-		arena_printf(arena, "%s (%s)", cost->heading, currency ? currency : "?"),
-		unit,
-		{NULL},
-		NAN,
-		NULL};
+		arena_printf(arena, "%s (%s)", cost->heading, currency), unit, {NULL}, NAN, NULL};
 	if (shown > 4) {
 		axes.names[0] = "another one is cheaper and faster";
 		axes.names[1] = "no other one is cheaper and faster";

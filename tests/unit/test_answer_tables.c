@@ -172,11 +172,70 @@ static void rows_are_ranked_by_cost_under_a_limit_of_speed_and_the_other_way_rou
 		   "\nno row meets cost <= 4");
 }
 
+static void costs_are_the_answers_from_an_hour_to_the_energy_of_a_run(void)
+{
+	CHECK(reported_is_cost(answer_at(ANSWER_COST_HOUR)));
+	CHECK(reported_is_cost(answer_at(ANSWER_ENERGY_RUN)));
+	CHECK(!reported_is_cost(answer_at(ANSWER_CHEAPER)));
+	CHECK(!reported_is_cost(answer_at(ANSWER_EXPOSED)));
+}
+
+/* A row that fails comes after all others, also if no row meets the limit. An axis is named by its
+ * key, and a row by what stands in its first cells. */
+static void failed_rows_are_the_last_ones(void)
+{
+	static struct ranked r;
+	r = (struct ranked){.table = result_table_new(arena, "rows", "Rows")};
+	result_columns(r.table, "model:text|case.exchange:text|case.gpus|other");
+	const double two[] = {2, 2, 2, 2}, nine[] = {9, 9, 9, 9};
+	static const char *const names[] = {"bad", "slow", "fast"};
+	for (size_t i = 0; i < 3; i++) {
+		row(&r, i, names[i], i < 2 ? two : nine, i < 2 ? two : nine);
+		result_text(r.table, "ddp");
+		result_number(r.table, (double)(8 * i));
+		result_number(r.table, 5);
+	}
+	r.predictions[0].ok = false;
+	r.predictions[0].cost_sample = ESTIMATE_NONE;
+	r.predictions[1].cost_sample = ESTIMATE_NONE;
+	struct target target = {answer_at(ANSWER_THROUGHPUT), true, 10, "throughput >= 10"};
+	const struct result_table *found = ranked_table(arena, r.table, r.list, 3, &target);
+	CHECK_TEXT(found->cells[0].text, "fast");
+	CHECK_TEXT(found->cells[4].text, "slow");
+	CHECK_TEXT(found->cells[8].text, "bad");
+	CHECK_TEXT(found->title, "Rows\nno row meets throughput >= 10");
+	/* the highest throughput wins, because a working row has no price */
+	target.value = 2;
+	found = ranked_table(arena, r.table, r.list, 3, &target);
+	CHECK_TEXT(
+		found->title,
+		"Rows\nfastest with throughput >= 10: fast, case.exchange=ddp, case.gpus=16, not "
+		"ranked by cost, because slow, case.exchange=ddp, case.gpus=8 has no price (write "
+		"--set gpu_cost.GPU.hour_price=2.5 with the GPU's name); faster than slow, "
+		"case.exchange=ddp, case.gpus=8 with a probability of 100 %");
+	/* only one row meets the limit, and its whole interval of 4.5 to 18 does */
+	target.value = 4.5;
+	r.predictions[2].cost_sample = ESTIMATE_NONE;
+	CHECK_TEXT(ranked_table(arena, r.table, r.list, 1, &target)->title,
+		   "Rows\nfastest with throughput >= 10: fast");
+	/* an upper limit of 17 is missed by a part of the interval */
+	target = (struct target){answer_at(ANSWER_THROUGHPUT), false, 17, "throughput <= 17"};
+	CHECK_TEXT(ranked_table(arena, r.table, r.list, 1, &target)->title,
+		   "Rows\nfastest with throughput <= 17: fast (a part of its interval misses the "
+		   "limit); faster than slow with a probability of 100 %");
+	r.table->row_count = 1;
+	r.predictions[0].ok = true;
+	CHECK_TEXT(ranked_table(arena, r.table, r.list, 1, &target)->title,
+		   "Rows\nfastest with throughput <= 17: bad");
+}
+
 static const struct test tests[] = {
 	TEST(the_least_error_is_that_with_the_smallest_geometric_mean),
 	TEST(rows_have_their_measure_and_the_errors_of_formulas),
 	TEST(costs_are_divided_for_each_draw),
 	TEST(rows_are_ranked_by_cost_under_a_limit_of_speed_and_the_other_way_round),
+	TEST(costs_are_the_answers_from_an_hour_to_the_energy_of_a_run),
+	TEST(failed_rows_are_the_last_ones),
 };
 
 int main(void)
