@@ -27,9 +27,8 @@ static const struct service_entry *service_of(const struct server *server)
 
 static const char *waiting(const struct job *job, struct arena *arena)
 {
-	const struct servers *servers = server_of(job)->world->servers;
 	return arena_printf(arena, "%zu requests have not ended",
-			    servers->serving ? serving_left(servers->serving) : 0);
+			    serving_left(server_of(job)->world->servers->serving));
 }
 
 static void read_run(struct job *job)

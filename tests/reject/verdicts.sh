@@ -144,6 +144,37 @@ fails "no route from 'one' to storage 'nfs' at file-server" --topology alone.cfg
 fails "no route from 'gpu0' to 'gpu1' over tcp" --topology alone.cfg --model alexnet --gpus 2 --transport tcp
 verdict 'verdicts.job_without_a_route_fails'
 
+# Two hosts with a GPU each and without a network: a replica over both GPUs, its keys and values, and its calls have no route.
+cat >apart.cfg <<'END'
+topology = { name = "apart"; hosts = ( { name = "near"; }, { name = "far"; } );
+	guests = ( { name = "here"; host = "near"; }, { name = "there"; host = "far"; } );
+	gpus = ( { name = "gpu0"; host = "near"; profile = "h100-sxm5"; }, { name = "gpu1"; host = "far"; profile = "h100-sxm5"; } );
+	links = ( { name = "slot0"; kind = "pcie"; ends = ["near", "gpu0"]; }, { name = "slot1"; kind = "pcie"; ends = ["far", "gpu1"]; } ); };
+END
+served() { # REASON SETTING...
+	reason=$1
+	shift
+	expect 0 '' run --topology apart.cfg --model llama3-8b -q --draws 0 --serve rate=1,requests=100 "$@"
+	shows "^llama3-8b served on apart.cfg: FAIL: $reason\$"
+}
+group="a collective of the GPUs of 'client' failed: no route from 'gpu0' to 'gpu1' over tcp"
+served "$group" --set case.tensor=2
+served "$group" --set case.pipeline=2
+served "no message from 'here' arrives at the stage on GPU 'gpu1' over tcp" --set case.pipeline=2 --set serve.pipeline=rpc
+served "job 'client0': no route from 'gpu0' to 'gpu1' over tcp" --set case.copies=2 --set case.prefill=1
+served 'no route connects the replicas between which keys and values travel' --set serve.cache_host=there --set serve.host_cache=10GB
+calls="no route from 'there' to 'here' for tcp .no link ends at guest 'there'; connect the network to guests, not to their hosts."
+served "$calls" --program there --runtime asynchronous
+served "$calls" --program there --runtime asynchronous --set serve.drafted=2 --set serve.draft=llama3-8b
+# A store in the replica's own machine needs no network.
+expect 0 '' run --topology apart.cfg --model llama3-8b -q --draws 0 --serve rate=1,requests=100 --set serve.cache_host=here \
+	--set serve.host_cache=10GB
+shows ' requests/s$'
+# Fewer requests than events have ended.
+expect 0 '' run --topology dgx-h100 --model resnet50 -q --draws 0 --serve rate=1,requests=2000 --events 50
+shows "after 50 events and .* job 'client' waits: (19[5-9].|2000) requests have not ended"
+verdict 'verdicts.replica_without_a_route_fails'
+
 # The verdict of one case does not hide the numbers of another.
 printf 'case = { topology = "t320-same-esxi"; batch = 64; };\n' >large.cfg
 printf 'case = { topology = "t320-same-esxi"; batch = 16; };\n' >small.cfg
