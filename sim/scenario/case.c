@@ -150,18 +150,6 @@ struct origin case_origin_of(const struct reader *c, const char *path)
 	return case_gives(c, path) ? cfg_param_find(c->resolution, path)->origin : case_origin(c);
 }
 
-bool case_gives(const struct reader *c, const char *path)
-{
-	const struct cfg_param *param = cfg_param_find(c->resolution, path);
-	return param && param->origin.file;
-}
-
-const char *case_setting_or(const struct reader *c, const char *path, const char *file)
-{
-	const struct cfg_param *param = cfg_param_find(c->resolution, path);
-	return param && param->source == CFG_SOURCE_SET ? path : file;
-}
-
 const struct cfg_node *case_group(struct reader *c, struct origin origin, const char *folder,
 				  const char *what, const char *name, const char *group,
 				  const struct cfg_node **file)

@@ -113,6 +113,12 @@ static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 	return text;
 }
 
+const char *case_setting_or(const struct reader *c, const char *path, const char *file)
+{
+	const struct cfg_param *param = cfg_param_find(c->resolution, path);
+	return param && param->source == CFG_SOURCE_SET ? path : file;
+}
+
 static struct origin precision_origin(struct reader *c)
 {
 	return case_origin_of(c, case_setting_or(c, "stack.precision", "case.stack"));

@@ -46,6 +46,12 @@ static const struct {
 static const char *const training_options[] = {"case.model", "case.batch", "case.epochs",
 					       "case.tokens"};
 
+bool case_gives(const struct reader *c, const char *path)
+{
+	const struct cfg_param *param = cfg_param_find(c->resolution, path);
+	return param && param->origin.file;
+}
+
 static void refuse(struct reader *c, const char *key, const char *why, bool options)
 {
 	const struct cfg_param *param = cfg_param_find(c->resolution, key);

@@ -47,20 +47,21 @@ static struct prediction plain(const char *name)
 	return p;
 }
 
+static struct job_prediction clients[] = {{.name = "near",
+					   .gpu = "gpu0",
+					   .ok = true,
+					   .throughput = NUMBER(12.5, 12.5, 12.5),
+					   .ratio = NUMBER(0.75, 0.5, 0.875),
+					   .step_s = NUMBER(0.04, 0.04, 0.04),
+					   .gpu_utilization = NUMBER(0.625, 0.625, 0.625)},
+					  {.name = "far", .reason = "no route"}};
+
 /* Two forwarded programs, of which the second one fails. The shares of 30 and 10 ms are 75 and
  * 25 %. A part of less than a millionth, here 40 ns, is left out. */
 static void forwarded_programs_have_a_row_each(void)
 {
 	struct breakdown_part parts[] = {
 		{"kernel", 0.03}, {"network", 0.01}, {"copy", 2e-8}, {"queue", 6e-8}};
-	struct job_prediction clients[] = {{.name = "near",
-					    .gpu = "gpu0",
-					    .ok = true,
-					    .throughput = NUMBER(12.5, 12.5, 12.5),
-					    .ratio = NUMBER(0.75, 0.5, 0.875),
-					    .step_s = NUMBER(0.04, 0.04, 0.04),
-					    .gpu_utilization = NUMBER(0.625, 0.625, 0.625)},
-					   {.name = "far", .reason = "no route"}};
 	struct call_prediction calls[] = {{"cudaMemcpy", 2, 0.006, 0.003, 0.15, 0.001}};
 	struct prediction p = plain("pool");
 	p.throughput = NUMBER(12.5, 12.5, 12.5), p.ratio = NUMBER(0.75, 0.5, 0.875);
@@ -216,8 +217,8 @@ static void plan_has_its_long_run_and_its_costs(void)
 	CHECK_PART(printed_one(&p), "\ntime from launch to end: 2.00 h (1.00..3.00)\n");
 }
 
-/* Energies change their unit at 0.1 kWh = 360 kJ and at 10 MWh = 36 GJ. Costs of what nobody
- * priced are unknown, and so is the energy without a power limit. */
+/* Energies change their unit at 0.1 kWh = 360 kJ and at 10 MWh = 36 GJ. Costs without a price are
+ * unknown, and so is the energy without a power limit. */
 static void costs_have_units_for_their_size(void)
 {
 	static const struct {
@@ -282,22 +283,23 @@ static void jobs_have_their_time_from_launch_to_end(void)
 		   "second - - - - failed: no memory [1]\n");
 }
 
+static struct job_prediction services[] = {{.name = "chat",
+					    .ok = true,
+					    .throughput = NUMBER(3, 3, 3),
+					    .step_s = NUMBER(0.5, 0.4, 0.6),
+					    .latency_p99_s = NUMBER(2, 2, 2),
+					    .gpu_utilization = NUMBER(0.25, 0.25, 0.25)},
+					   {.name = "search",
+					    .gpu = "gpu1",
+					    .ok = true,
+					    .throughput = NUMBER(1, 1, 1),
+					    .step_s = NUMBER(0.25, 0.25, 0.25),
+					    .latency_p99_s = NUMBER(1, 1, 1),
+					    .gpu_utilization = NUMBER(0.5, 0.5, 0.5)}};
+
 /* Few requests were simulated, and 30 % of them made the queues longer. */
 static void requests_have_their_latencies_and_warnings(void)
 {
-	struct job_prediction services[] = {{.name = "chat",
-					     .ok = true,
-					     .throughput = NUMBER(3, 3, 3),
-					     .step_s = NUMBER(0.5, 0.4, 0.6),
-					     .latency_p99_s = NUMBER(2, 2, 2),
-					     .gpu_utilization = NUMBER(0.25, 0.25, 0.25)},
-					    {.name = "search",
-					     .gpu = "gpu1",
-					     .ok = true,
-					     .throughput = NUMBER(1, 1, 1),
-					     .step_s = NUMBER(0.25, 0.25, 0.25),
-					     .latency_p99_s = NUMBER(1, 1, 1),
-					     .gpu_utilization = NUMBER(0.5, 0.5, 0.5)}};
 	struct prediction p = plain("server");
 	p.requests_count = 100, p.refused_count = 3, p.preempted_count = 2;
 	p.throughput = NUMBER(4, 4, 4), p.step_s = NUMBER(0.4, 0.3, 0.5);
@@ -377,6 +379,14 @@ static void several_predictions_have_a_line_each(void)
 		   "bad - - - - - - - - - - - - - - - - failed: no route [1]\n"
 		   "\n"
 		   "[1] no route\n");
+}
+
+static void failure_and_collective_have_no_further_numbers(void)
+{
+	struct prediction bus = plain("bus"), bad = plain("bad");
+	bus.collective = "all_reduce, 1 MiB", bus.gpu_count = 4;
+	bus.throughput = NUMBER(2e11, 2e11, 2e11), bus.step_s = estimate_exact(0.001);
+	bad.ok = false, bad.reason = "no route";
 	CHECK_TEXT(printed_one(&bad),
 		   "bad: FAIL: no route\n"
 		   "\n"
@@ -445,6 +455,7 @@ static const struct test tests[] = {
 	TEST(jobs_have_their_time_from_launch_to_end),
 	TEST(requests_have_their_latencies_and_warnings),
 	TEST(several_predictions_have_a_line_each),
+	TEST(failure_and_collective_have_no_further_numbers),
 	TEST(links_have_their_load),
 	TEST(settings_without_effect_are_those_of_all_predictions),
 };
