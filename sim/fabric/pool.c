@@ -278,6 +278,10 @@ void fabric_pool_leave(struct fabric *fabric, struct flow *flow)
 	if (limit < 0)
 		return;
 	struct resource *pool = &fabric->resources.items[limit];
+	if (flow->heap_at == 0) { /* the event of the end, which may be due now, is this flow's */
+		engine_cancel(fabric->engine, pool->end);
+		pool->end = (struct event_id){0};
+	}
 	if (flow->heap_at != NO_FLOW)
 		drop(fabric, &pool->flows, flow->heap_at);
 	if (pool->limit_count == 0)

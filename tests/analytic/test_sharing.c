@@ -289,6 +289,27 @@ static void cancelled_flow_frees_its_share(void)
 	close_bench(&bench);
 }
 
+/* The first of two flows of 50 and 100 units is cancelled, or gets a cap, by an earlier event of the
+ * time at which it ends, 1 s. The other one has 50 left at 100/s and ends at 1.5 s. */
+static void change_at_the_end_of_a_flow_ends_no_other(void)
+{
+	for (int capped = 0; capped < 2; capped++) {
+		struct bench bench = open_bench();
+		int link = fabric_resource_add(bench.fabric, "link", 100);
+		struct flow_spec a = flow_over(&bench, 0, 50, link),
+				 b = flow_over(&bench, 1, 100, link);
+		engine_at(bench.engine, ps(1), capped ? cap_25 : cancel, &bench,
+			  (uint64_t)capped);
+		start(&bench, &a);
+		start(&bench, &b);
+		CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+		CHECK(bench.ends_ps[0] == (capped ? ps(1) : 0));
+		CHECK(bench.ends_ps[1] == ps(1.5));
+		CHECK(fabric_carried(bench.fabric, link) == 150);
+		close_bench(&bench);
+	}
+}
+
 /* 10 units at 3/s take 3333333333333.3 ps, rounded up. A flow that takes a third of a picosecond
  * takes one. A flow with only a cap takes size / cap. */
 static void end_times_are_rounded_up_to_the_picosecond(void)
@@ -370,6 +391,7 @@ static const struct test tests[] = {
 	TEST(cap_limits_a_flow_while_it_is_set),
 	TEST(lower_capacity_delays_the_ends_of_flows),
 	TEST(cancelled_flow_frees_its_share),
+	TEST(change_at_the_end_of_a_flow_ends_no_other),
 	TEST(end_times_are_rounded_up_to_the_picosecond),
 	TEST(changes_at_one_instant_are_solved_once),
 	TEST(following_flows_have_the_times_of_separate_ones),
