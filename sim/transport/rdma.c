@@ -103,8 +103,7 @@ static void rdma_fail(struct rdma_connection *connection, const char *reason)
 	for (int i = 0; i < 2; i++)
 		fabric_flow_cancel(connection->spec.fabric, connection->directions[i].flow);
 	engine_cancel(connection->spec.engine, connection->request_event);
-	if (connection->spec.failed)
-		connection->spec.failed(connection->spec.failed_ctx, reason);
+	connection->spec.failed(connection->spec.failed_ctx, reason);
 }
 
 static void retries_over(void *ctx, uint64_t arg)
@@ -137,8 +136,7 @@ static void established(void *ctx, uint64_t arg)
 		return;
 	connection->established = true;
 	engine_cancel(connection->spec.engine, connection->request_event);
-	if (connection->opened)
-		connection->opened(connection->opened_ctx, connection->opened_arg);
+	connection->opened(connection->opened_ctx, connection->opened_arg);
 }
 
 static void reply_arrived(void *ctx, uint64_t arg)
@@ -154,7 +152,7 @@ static void request_sent(void *ctx, uint64_t index)
 {
 	struct rdma_connection *connection = ctx;
 	struct rdma_direction *direction = &connection->directions[index];
-	if (connection->failed || control_lost(&direction->loss, &connection->connection))
+	if (control_lost(&direction->loss, &connection->connection))
 		return;
 	engine_after(connection->spec.engine, ps_from_s(direction->path.latency_s),
 		     index ? reply_arrived : request_arrived, connection, 0);
@@ -380,8 +378,7 @@ static struct flow_spec *flow_of(struct rdma_direction *direction)
 	struct rdma_connection *connection = direction->connection;
 	const struct rdma_message *message = direction->head;
 	const struct path *path = &direction->path;
-	/* At p = 1 no packet arrives, so one is enough. */
-	double p = direction->loss.p, packets = p >= 1 ? 1 : message->sending;
+	double p = direction->loss.p, packets = message->sending;
 	double size_B = fmin(message->size_B, packets * direction->packet_B);
 	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
 	if (flow->size != size_B) {
@@ -452,7 +449,7 @@ static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t l
 		retries_over(connection, 0);
 		return;
 	}
-	bool nak = count - first > lost || (behind && behind->ready && direction->loss.p < 1);
+	bool nak = count - first > lost || (behind && behind->ready);
 	double wait_s = nak ? connection->rtt_s : connection->params->timeout_s;
 	if (nak)
 		connection->connection.counters.fast_retransmits_count++;
@@ -494,7 +491,7 @@ static bool head_lost(struct rdma_direction *direction)
 static void transmitted(void *ctx, uint64_t arg)
 {
 	struct rdma_direction *direction = ctx;
-	if (direction->connection->failed || (direction->loss.p > 0 && head_lost(direction)))
+	if (direction->loss.p > 0 && head_lost(direction))
 		return;
 	head_over(direction);
 	pump(direction);

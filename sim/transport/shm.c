@@ -67,9 +67,8 @@ static struct connection *shm_new(const struct connection_spec *spec)
 static void shm_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct shm_connection *connection = (struct shm_connection *)base;
-	if (fn)
-		cpu_serve(connection->spec.ends[0].core, connection->params->post_s, "connect", fn,
-			  ctx, arg);
+	cpu_serve(connection->spec.ends[0].core, connection->params->post_s, "connect", fn, ctx,
+		  arg);
 }
 
 /* ---- copying in ---- */

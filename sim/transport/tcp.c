@@ -353,8 +353,7 @@ void tcp_fail(struct tcp_connection *connection, const char *reason)
 	}
 	engine_cancel(engine, connection->syn_event);
 	engine_cancel(engine, connection->connect_event);
-	if (connection->spec.failed)
-		connection->spec.failed(connection->spec.failed_ctx, reason);
+	connection->spec.failed(connection->spec.failed_ctx, reason);
 }
 
 static bool tcp_wakes(const void *params)

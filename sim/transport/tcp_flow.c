@@ -156,8 +156,6 @@ static void piece_over(struct tcp_direction *direction)
 static void piece_done(void *ctx, uint64_t arg)
 {
 	struct tcp_direction *direction = ctx;
-	if (direction->connection->failed)
-		return;
 	piece_over(direction);
 	tcp_pump(direction);
 }

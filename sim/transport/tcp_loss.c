@@ -60,8 +60,6 @@ static void repaired(void *ctx, uint64_t arg)
 {
 	struct tcp_direction *direction = ctx;
 	bool progress = arg != 0;
-	if (direction->connection->failed)
-		return;
 	for (struct tcp_write *write = direction->air.head; write; write = write->next) {
 		write->lost -= write->repaired;
 		direction->missing -= write->repaired;
@@ -160,8 +158,6 @@ static void arrive(void *ctx, uint64_t arg)
 {
 	struct tcp_write *write = ctx;
 	struct tcp_direction *direction = write->direction;
-	if (direction->connection->failed)
-		return;
 	write->arrived = true;
 	write->arrived_ps = tcp_now_ps(direction);
 	uint64_t drawn = (uint64_t)fmin(write->packets, TCP_DRAWN_PACKETS);
@@ -183,9 +179,7 @@ static void arrive(void *ctx, uint64_t arg)
 
 static void arrive_whole(void *ctx, uint64_t arg)
 {
-	struct tcp_write *write = ctx;
-	if (!write->direction->connection->failed)
-		tcp_pass_on(write);
+	tcp_pass_on(ctx);
 }
 
 /* Returns true if a long write will never be complete; then the connection fails. */

@@ -11,16 +11,13 @@ static void established(void *ctx, uint64_t arg)
 	connection->established = true;
 	engine_cancel(connection->spec.engine, connection->syn_event);
 	engine_cancel(connection->spec.engine, connection->connect_event);
-	if (connection->opened)
-		connection->opened(connection->opened_ctx, connection->opened_arg);
+	connection->opened(connection->opened_ctx, connection->opened_arg);
 }
 
 static void syn_ack_arrived(void *ctx, uint64_t arg)
 {
 	struct tcp_connection *connection = ctx;
 	const struct path *path = &connection->directions[1].path;
-	if (connection->established || connection->failed)
-		return;
 	double work_s = guest_receive_work_s(path->to.guest, 1, 0) +
 			guest_params(path->to.guest)->thread_wake_s;
 	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, false, work_s,
@@ -35,7 +32,7 @@ static void syn_sent(void *ctx, uint64_t index)
 {
 	struct tcp_connection *connection = ctx;
 	struct tcp_direction *direction = &connection->directions[index];
-	if ((index && connection->established) || connection->failed ||
+	if ((index && connection->established) ||
 	    control_lost(&direction->loss, &connection->connection))
 		return;
 	engine_after(connection->spec.engine, ps_from_s(direction->path.latency_s),
@@ -46,8 +43,6 @@ static void syn_arrived(void *ctx, uint64_t arg)
 {
 	struct tcp_connection *connection = ctx;
 	const struct path *path = &connection->directions[0].path;
-	if (connection->failed)
-		return;
 	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, false,
 		      guest_receive_work_s(path->to.guest, 1, 0), syn_sent, connection, 1);
 }

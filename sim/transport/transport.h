@@ -8,7 +8,7 @@
  *   delivered the receiving program has the message: wire, losses, interrupt waits,
  *             wake-ups and receive work are done.
  * A connection can fail (connect timeout, too many retransmissions). Then `failed` is called once
- * with the reason, and nothing more is delivered.
+ * with the reason, and nothing more is accepted or delivered.
  *
  * Each kind has its own file with a parameter struct, rows and a const struct transport_kind, and
  * one line in transport_kinds.def.
