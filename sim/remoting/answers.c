@@ -86,8 +86,6 @@ static void answer_pass(void *ctx, uint64_t hop)
 	struct channel *channel = call->channel;
 	struct remote_client *client = channel->client;
 	const struct runtime_params *params = client->params;
-	if (client->failed)
-		return;
 	double wake_s = client->woken ? guest_params(client->spec.client)->thread_wake_s : 0;
 	if ((double)hop + 2 < params->client_threads_count) {
 		cpu_serve(channel->client_hops[hop], wake_s, "wake-up", answer_pass, call, hop + 1);
@@ -139,8 +137,6 @@ static void data_unpacked(void *ctx, uint64_t arg)
 {
 	struct packet *packet = ctx;
 	struct remote_call *call = packet->call;
-	if (packet->channel->client->failed)
-		return;
 	chunk_come(call, packet);
 	if (packet->last && call->answered)
 		call_answered(call);

@@ -66,8 +66,6 @@ static void driver_copy(struct remote_call *call, enum call_kind kind, double si
 void chunk_ready(void *ctx, uint64_t arg)
 {
 	struct remote_call *call = ctx;
-	if (call->channel->client->failed)
-		return;
 	if (!params_of(call)->pipelined || credit_take(call))
 		chunk_send(call);
 }
@@ -109,8 +107,6 @@ void chunk_accepted(struct remote_call *call, bool last)
 static void data_ack_post(void *ctx, uint64_t arg)
 {
 	struct remote_call *call = ctx;
-	if (call->channel->client->failed)
-		return;
 	struct packet *packet = packet_take(call->channel, PACKET_DATA_ACK);
 	packet->size_B = params_of(call)->request_header_B;
 	packet->call = call;
@@ -140,8 +136,6 @@ static void served(struct remote_call *call)
 static void chunk_staged(void *ctx, uint64_t arg, enum call_result result)
 {
 	struct channel *channel = ctx;
-	if (channel->client->failed)
-		return;
 	struct packet *packet = channel->serving;
 	struct remote_call *call = packet->call;
 	chunk_come(call, packet);
@@ -186,8 +180,6 @@ static void fetch_pump(struct remote_call *call);
 static void fetch_copied(void *ctx, uint64_t arg, enum call_result result)
 {
 	struct remote_call *call = ctx;
-	if (call->channel->client->failed)
-		return;
 	call->copying = false;
 	if (call->copied_B <= 0)
 		served(call);
@@ -199,9 +191,7 @@ static void fetch_copied(void *ctx, uint64_t arg, enum call_result result)
 
 static void data_compressed(void *ctx, uint64_t arg)
 {
-	struct packet *packet = ctx;
-	if (!packet->channel->client->failed)
-		server_post(packet);
+	server_post(ctx);
 }
 
 static void fetch_send(struct remote_call *call)
@@ -267,8 +257,6 @@ static void fetch_submitted(void *ctx, uint64_t arg, enum call_result result)
 {
 	struct remote_call *call = ctx;
 	struct channel *channel = call->channel;
-	if (channel->client->failed)
-		return;
 	driver_copy(call, CALL_STREAM_SYNCHRONIZE, 0, fetch_copied, call);
 	server_executed(channel);
 	server_next(channel);

@@ -153,8 +153,6 @@ static void channel_opened(void *ctx, uint64_t arg)
 {
 	struct channel *channel = ctx;
 	struct remote_client *client = channel->client;
-	if (client->failed)
-		return;
 	channel->active_ps = engine_now_ps(client->engine);
 	keep_alive_arm(channel, channel->active_ps);
 	if (++client->open_count < client->channel_count)
@@ -368,8 +366,6 @@ static void forward(struct remote_call *call)
 void call_credited(void *ctx, uint64_t arg)
 {
 	struct remote_call *call = ctx;
-	if (call->channel->client->failed)
-		return;
 	if (is_upload(call))
 		chunk_send(call);
 	else
@@ -387,8 +383,6 @@ void call_accepted(struct remote_call *call, const struct packet *packet)
 static void async_marshalled(void *ctx, uint64_t arg)
 {
 	struct remote_call *call = ctx;
-	if (call->channel->client->failed)
-		return;
 	if (credit_take(call))
 		forward(call);
 }
@@ -398,8 +392,6 @@ static void call_marshalled(void *ctx, uint64_t arg)
 {
 	struct remote_call *call = ctx;
 	const struct runtime_params *params = call->channel->client->params;
-	if (call->channel->client->failed)
-		return;
 	if (arg == 0 && call->call.kind == CALL_CREATE_CONTEXT && params->session_s > 0) {
 		/* A process begins, so it sets up a session of its own. */
 		engine_after(call->channel->client->engine, ps_from_s(params->session_s),
@@ -467,8 +459,6 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		      const struct cuda_call *cuda, call_done_fn *done, void *ctx, uint64_t arg)
 {
 	struct remote_client *client = (struct remote_client *)port;
-	if (client->failed)
-		return;
 	FW_ASSERT(client->open_count == client->channel_count);
 	const struct runtime_params *params = client->params;
 	struct cuda_call question;

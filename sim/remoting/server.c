@@ -53,8 +53,6 @@ void server_reply(struct remote_call *call)
 static void driver_returned(void *ctx, uint64_t arg, enum call_result result)
 {
 	struct channel *channel = ctx;
-	if (channel->client->failed)
-		return;
 	struct remote_call *call = channel->executing;
 	channel->executing = NULL;
 	call->result = result;
@@ -104,8 +102,6 @@ static void order_check(struct remote_client *client)
 static void unmarshalled(void *ctx, uint64_t arg)
 {
 	struct channel *channel = ctx;
-	if (channel->client->failed)
-		return;
 	if (!channel->executing)
 		chunk_stage(channel);
 	else if (out_of_order(channel->executing))
@@ -206,8 +202,6 @@ static void message_pass(void *ctx, uint64_t hop)
 	struct channel *channel = ctx;
 	struct remote_client *client = channel->client;
 	double threads_count = client->params->server_threads_count;
-	if (client->failed)
-		return;
 	if ((double)hop + 1 >= threads_count || !client->woken) {
 		server_next(channel);
 		return;

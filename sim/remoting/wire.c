@@ -33,6 +33,7 @@ struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 	return packet;
 }
 
+/* Messages that have arrived are still served, but no further one is sent. */
 void remote_fail(struct remote_client *client, const char *reason)
 {
 	if (client->failed)
@@ -49,8 +50,6 @@ static void packet_accepted(void *ctx, uint64_t arg)
 {
 	struct packet *packet = ctx;
 	struct channel *channel = packet->channel;
-	if (channel->client->failed)
-		return;
 	channel->sending = false;
 	outbox_next(channel);
 	if (packet->waiter)
@@ -61,8 +60,6 @@ static void packet_accepted(void *ctx, uint64_t arg)
 static void packet_delivered(void *ctx, uint64_t arg)
 {
 	struct packet *packet = ctx;
-	if (packet->channel->client->failed)
-		return;
 	if (packet->kind == PACKET_DATA_ACK) {
 		data_acknowledged(packet->call);
 		packet_drop(packet);
@@ -73,7 +70,7 @@ static void packet_delivered(void *ctx, uint64_t arg)
 
 static void outbox_next(struct channel *channel)
 {
-	if (channel->sending)
+	if (channel->sending || channel->client->failed)
 		return;
 	struct packet *packet = channel->outbox.head;
 	if (!packet)
@@ -116,7 +113,7 @@ void channel_post(struct packet *packet)
 static void flush(void *ctx, uint64_t arg)
 {
 	struct channel *channel = ctx;
-	if (!channel->client->failed && channel->buffer_count > 0)
+	if (channel->buffer_count > 0)
 		channel_post(channel_packet(channel, PACKET_CALLS));
 }
 
@@ -132,8 +129,7 @@ static void batch_aged(void *ctx, uint64_t arg)
 	struct remote_client *client = channel->client;
 	channel->batch_timer = (struct event_id){0, 0};
 	engine_wait_add(client->engine, WAIT_BATCH, ps_from_s(client->params->batch_wait_s));
-	if (!client->failed)
-		channel_flush(channel);
+	channel_flush(channel);
 }
 
 void channel_put(struct remote_call *call)
@@ -161,8 +157,6 @@ static void answer_accepted(void *ctx, uint64_t arg)
 {
 	struct packet *packet = ctx;
 	struct channel *channel = packet->channel;
-	if (channel->client->failed)
-		return;
 	if (packet->kind == PACKET_REPLY) {
 		call_drop(packet->call);
 		server_next(channel);
@@ -189,8 +183,6 @@ static void answer_delivered(void *ctx, uint64_t arg)
 {
 	struct packet *packet = ctx;
 	struct channel *channel = packet->channel;
-	if (channel->client->failed)
-		return;
 	channel->active_ps = engine_now_ps(channel->client->engine);
 	credits_return(channel, packet->executed_count);
 	if (packet->kind == PACKET_REPLY)
@@ -206,6 +198,8 @@ static void answer_delivered(void *ctx, uint64_t arg)
 void server_post(struct packet *packet)
 {
 	struct channel *channel = packet->channel;
+	if (channel->client->failed)
+		return;
 	packet->executed_count = channel->unreported_count;
 	channel->unreported_count = 0;
 	packet->size_B = channel->client->params->reply_header_B +
@@ -266,8 +260,6 @@ static void timeout_due(void *ctx, uint64_t arg)
 {
 	struct remote_client *client = ctx;
 	client->timeout_due = false;
-	if (client->failed)
-		return;
 	const struct remote_call *first = client->timed_first;
 	if (first && first->timeout_ps <= engine_now_ps(client->engine))
 		call_timed_out(first);
