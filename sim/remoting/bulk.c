@@ -96,9 +96,9 @@ static void chunk_next(struct remote_call *call, double work_s)
 
 void chunk_accepted(struct remote_call *call, bool last)
 {
-	if (last && !call->answered)
+	if (last)
 		call_return(call, 0);
-	else if (!last && params_of(call)->pipelined)
+	else if (params_of(call)->pipelined)
 		chunk_next(call, 0);
 }
 

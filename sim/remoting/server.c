@@ -144,9 +144,7 @@ void server_next(struct channel *channel)
 		return;
 	}
 	turn_leave(channel);
-	if (!channel->serving && !channel->inbox.head) {
-		message_serve(channel); /* waits for the next message */
-	} else if (turn->holder) {
+	if (turn->holder) {
 		QUEUE_PUSH(&turn->waiting, channel, next);
 	} else {
 		turn->holder = channel;

@@ -2,6 +2,7 @@
 /* Calls of each class, their waits, and verdicts. The times follow from the numbers in
  * remoting_world.h. */
 #include "sim/base/num.h"
+#include "sim/engine/trace.h"
 #include "tests/remoting_world.h"
 
 static void add_launch(struct script *script, double gap_us, double duration_us)
@@ -17,6 +18,14 @@ static size_t requests_count(const struct remote_world *w)
 	return count;
 }
 
+static size_t spans_count(const struct trace *trace, const char *name)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < trace_span_count(trace); i++)
+		count += strcmp(trace_span_at(trace, i)->name, name) == 0;
+	return count;
+}
+
 /* In the order of enum call_kind: l local, a async, s sync, d draining, p poll, b bulk. */
 static void each_policy_gives_each_call_its_class(void)
 {
@@ -27,7 +36,8 @@ static void each_policy_gives_each_call_its_class(void)
 		{"asynchronous", "aabbbbaaapdpddssllssssasaaaaaaassss"},
 		{"batched", "aabbbbaaapdpddssllssssasaaaaaaassss"},
 	};
-	const struct runtime_params params = {.shadow_handles = true};
+	const struct runtime_params params = {.shadow_handles = true}, answered = {0};
+	const struct cuda_call handle = {.kind = CALL_CREATE_HANDLE};
 	CHECK(policy_count() == 4);
 	for (size_t i = 0; i < policy_count(); i++) {
 		char classes[CALL_KIND_COUNT + 1] = {0};
@@ -35,6 +45,7 @@ static void each_policy_gives_each_call_its_class(void)
 			struct cuda_call call = {.kind = (enum call_kind)kind, .payload_B = 1};
 			classes[kind] = letters[policy_at(i)->classify(&params, &call)];
 		}
+		CHECK(policy_at(i)->classify(&answered, &handle) == CLASS_SYNC);
 		CHECK_TEXT(policy_at(i)->name, expected[i][0]);
 		CHECK_TEXT(classes, expected[i][1]);
 	}
@@ -471,6 +482,8 @@ static void idle_connection_sends_keep_alive_probes(void)
 		w.runtime.keep_alive_s = 1;
 		w.line.deaf_after_count = deaf ? 1 : 0;
 		remote_world_build(&w);
+		struct trace *trace = trace_new(w.remote_arena);
+		engine_trace_set(w.world.engine, trace);
 		script_add(&w.scripts[0], 0, CALL_MALLOC);
 		if (!deaf)
 			engine_at(w.world.engine, ps_from_s(4.5), end_program, &w, 0);
@@ -490,6 +503,8 @@ static void idle_connection_sends_keep_alive_probes(void)
 		} else {
 			CHECK(w.failures_count == 0);
 			CHECK(requests_count(&w) == 5);
+			CHECK(spans_count(trace, "cudaMalloc") == 2); /* server, driver */
+			CHECK(spans_count(trace, "keep-alive") == 4);
 		}
 		remote_world_release(&w);
 	}

@@ -104,7 +104,7 @@ static void stop_and_go_download_sends_one_chunk_at_a_time(void)
 }
 
 /* No copies: the last chunk arrives at 31.25, and the server asks the driver whether the stream is
- * idle (2). In the other direction the data leave when the stream is idle. Stop-and-go waits for
+ * idle (2). An asynchronous copy does not ask, so a kernel before it delays it by nothing. In the other direction the data leave when the stream is idle. Stop-and-go waits for
  * the acknowledgement of each chunk: 30.25 without the copy of 7.6. */
 static void zero_copy_avoids_staging(void)
 {
@@ -115,6 +115,17 @@ static void zero_copy_avoids_staging(void)
 	presets(&w, "asynchronous");
 	w.runtime.zero_copy = true;
 	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 2 + 10 * 1.05 + 10.5);
+	for (int waits = 0; waits < 2; waits++) {
+		presets(&w, "asynchronous");
+		w.runtime.zero_copy = true;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_LAUNCH)->duration_s = 1e-3;
+		add_copy(&w, 0, waits ? CALL_MEMCPY_H2D : CALL_MEMCPY_H2D_ASYNC, 1000);
+		script_add(&w.scripts[0], 0, CALL_MALLOC);
+		remote_world_run(&w);
+		CHECK((w.scripts[0].calls[2].complete_ps > PS_PER_S / 1000) == waits);
+		remote_world_release(&w);
+	}
 	presets(&w, "asynchronous");
 	w.runtime.zero_copy = true;
 	w.runtime.pipelined = false;

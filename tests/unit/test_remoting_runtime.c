@@ -67,6 +67,23 @@ static void batch_without_a_limit_leaves_with_the_call_that_waits(void)
 	remote_world_release(&w);
 }
 
+/* A copy that waits for its answer is sent in five chunks. The first one carries the launch. */
+static void copies_that_are_answered_join_no_batch(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 0;
+	w.runtime.batch_copies = true;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_LAUNCH)->arguments_B = 20;
+	script_add(&w.scripts[0], 0, CALL_MEMCPY_H2D)->payload_B = 4100;
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 5);
+	CHECK_NEAR(w.log[0].size_B, 100 + 20 + 1000, 1e-12);
+	CHECK_NEAR(w.log[4].size_B, 100 + 100, 1e-12);
+	remote_world_release(&w);
+}
+
 /* Returns the time of a copy of 1000 B in picoseconds. */
 static int64_t copy_ps(enum call_kind kind, double serialise_spB, double deserialise_spB, bool echo,
 		       double *request_B)
@@ -119,6 +136,25 @@ static void small_bodies_are_not_compressed(void)
 		remote_world_run(&w);
 		CHECK_NEAR(w.log[0].size_B, i ? 600 : 1099, 1e-12);
 		CHECK_NEAR(w.log[2].size_B, 104, 1e-12); /* log[1] is the answer */
+		remote_world_release(&w);
+	}
+}
+
+/* A known content has its own ratio only in a runtime that compresses: by a ratio of its own, or at
+ * a cost for each byte. */
+static void only_runtimes_that_compress_use_the_content(void)
+{
+	for (int i = 0; i < 4; i++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.runtime.compression_ratio = i & 1 ? 2 : 1;
+		w.runtime.compress_byte_spB = i & 2 ? 1e-9 : 0;
+		remote_world_build(&w);
+		struct cuda_call *zeros = script_add(&w.scripts[0], 0, CALL_MEMCPY_H2D);
+		zeros->payload_B = 1000;
+		zeros->compressibility = 250;
+		remote_world_run(&w);
+		CHECK_NEAR(w.log[0].size_B, i ? 104 : 1100, 1e-12);
 		remote_world_release(&w);
 	}
 }
@@ -201,6 +237,42 @@ static void completed_events_are_known_until_they_are_recorded_again(void)
 	CHECK_US(script_took_ps(&w, 0, 2), 0.25);
 	CHECK(w.scripts[0].calls[2].result == CALL_OK);
 	CHECK_US(script_took_ps(&w, 0, 4), 29.9);
+	remote_world_release(&w);
+}
+
+/* Another thread records the event while the answer to a query is on its way. So the answer, which
+ * is about the earlier record, does not spare the next query. */
+static void answer_about_an_earlier_record_is_not_kept(void)
+{
+	for (int again = 0; again < 2; again++) {
+		struct remote_world w;
+		remote_world_presets(&w, "asynchronous");
+		w.runtime.event_cache = true;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_EVENT_RECORD);
+		script_add(&w.scripts[0], 100, CALL_EVENT_QUERY);
+		script_add(&w.scripts[0], 100, CALL_EVENT_QUERY);
+		if (again)
+			script_add(&w.scripts[1], 110, CALL_EVENT_RECORD);
+		remote_world_run(&w);
+		CHECK(w.scripts[0].calls[1].result == CALL_OK);
+		CHECK_US(script_took_ps(&w, 0, 2), again ? 29.9 : 0.25);
+		remote_world_release(&w);
+	}
+}
+
+/* A wait for the event tells the client that it has completed, as a query does. */
+static void waits_for_events_are_kept(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.event_cache = true;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_EVENT_RECORD);
+	script_add(&w.scripts[0], 100, CALL_EVENT_SYNCHRONIZE);
+	script_add(&w.scripts[0], 100, CALL_EVENT_QUERY);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 2), 0.25);
 	remote_world_release(&w);
 }
 
@@ -320,13 +392,17 @@ static void unanswered_calls_of_all_connections_count(void)
 static const struct test tests[] = {
 	TEST(calls_above_the_replaced_interface_stay_in_the_client),
 	TEST(batch_without_a_limit_leaves_with_the_call_that_waits),
+	TEST(copies_that_are_answered_join_no_batch),
 	TEST(batches_of_all_connections_count),
 	TEST(unanswered_calls_of_all_connections_count),
 	TEST(each_byte_of_a_copy_costs_its_sender_and_its_receiver),
 	TEST(small_bodies_are_not_compressed),
+	TEST(only_runtimes_that_compress_use_the_content),
 	TEST(further_threads_are_woken_one_after_the_other),
 	TEST(copies_cost_less_in_caches_and_more_in_new_memory),
 	TEST(completed_events_are_known_until_they_are_recorded_again),
+	TEST(answer_about_an_earlier_record_is_not_kept),
+	TEST(waits_for_events_are_kept),
 	TEST(one_completed_event_says_nothing_about_another),
 	TEST(shared_thread_of_a_server_delays_other_clients),
 	TEST(warm_server_saves_the_creation_of_a_context),
