@@ -102,7 +102,7 @@ static int far_node(const struct communicator *comm, const struct rank_state *a)
 	if (comm->spec.fold)
 		return comm->rings.shape.node_count > 1 ? comm->spec.top_node : -1;
 	for (size_t i = 0; i < comm->rank_count; i++)
-		if (comm->ranks[i].machine != a->machine && comm->ranks[i].place.gpu)
+		if (comm->ranks[i].machine != a->machine)
 			return comm->ranks[i].gpu_node;
 	return -1;
 }
@@ -127,18 +127,20 @@ static bool is_staged(const struct communicator *comm)
 	return a->place.gpu && adapter_level(comm, a) > comm->library->net_gdr_level;
 }
 
-/* Returns true if no GPU of the first machine reaches its adapter through PCIe switches only. */
+/* Returns true if in some machine no GPU reaches its adapter through PCIe switches only. NCCL takes
+ * the farthest path of all machines (src/init.cc, typeInter). */
 static bool is_far(const struct communicator *comm)
 {
-	bool far = false;
+	struct arena *arena = arena_new();
+	bool *near = ARENA_ARRAY(arena, comm->rings.shape.node_count, bool), far = false;
 	for (size_t i = 0; i < comm->rank_count; i++) {
 		const struct rank_state *a = &comm->ranks[i];
-		if (a->machine != comm->ranks[0].machine || !a->place.gpu)
-			continue;
-		if (adapter_level(comm, a) <= PATH_PXB)
-			return false;
-		far = true;
+		if (a->place.gpu && !near[a->machine])
+			near[a->machine] = adapter_level(comm, a) <= PATH_PXB;
 	}
+	for (size_t i = 0; i < comm->rank_count; i++)
+		far |= comm->ranks[i].place.gpu && !near[comm->ranks[i].machine];
+	arena_free(arena);
 	return far;
 }
 
@@ -332,8 +334,6 @@ static void rank_started(void *ctx, uint64_t rank)
 {
 	struct operation *operation = ctx;
 	struct communicator *comm = operation->comm;
-	if (comm->failed)
-		return;
 	if (!operation->plan || !operation->plan->schedule->together) {
 		executor_start(comm, operation, (size_t)rank);
 		return;

@@ -481,8 +481,6 @@ void executor_start(struct communicator *comm, struct operation *operation, size
 
 void executor_head_over(struct communicator *comm, struct operation *operation, uint32_t step)
 {
-	if (comm->failed)
-		return;
 	followers_let(comm, operation, step, false);
 	work_off(comm);
 }
@@ -490,8 +488,6 @@ void executor_head_over(struct communicator *comm, struct operation *operation, 
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step)
 {
 	const struct schedule *schedule = operation->plan->schedule;
-	if (comm->failed)
-		return;
 	if (is_loop(schedule, step) &&
 	    ++operation->execution->loops[step].arrived % schedule->loops[step].span != 0)
 		return;

@@ -119,7 +119,7 @@ struct comm_shape {
 	size_t ring_count;  /* rings without common links (NVLink sets, NICs) */
 	bool socket;        /* the nodes communicate through sockets */
 	bool staged;        /* messages between nodes pass host memory, without sockets */
-	bool far_adapter;   /* no GPU reaches its adapter through PCIe switches only */
+	bool far_adapter;   /* in some machine no GPU reaches its adapter by PCIe switches only */
 	/* of the network: generation of EFA (0: another network); adapters access only host memory
 	 */
 	int efa_generation;

@@ -23,14 +23,14 @@ static double wire_spB(const struct communicator *comm, const struct wire *wire)
 	return route_least_spB(comm->spec.fabric, wire->socket->connection->routes[wire->end]);
 }
 
-/* Returns the time until the adapter of a rank has sent the data that other sockets queue there. */
-static double queue_s(const struct communicator *comm, size_t rank, const struct socket *socket)
+/* Returns the time until the adapter of a rank has sent the data that its sockets queue there. */
+static double queue_s(const struct communicator *comm, size_t rank)
 {
 	double sum_s = 0, count = 0;
 	for (const struct wire *w = comm->ranks[rank].wires; w; w = w->next_of_rank)
 		count += w->flying_count > 0;
 	for (const struct wire *w = comm->ranks[rank].wires; w; w = w->next_of_rank) {
-		if (w->flying_count == 0 || w->socket == socket)
+		if (w->flying_count == 0)
 			continue;
 		double spB = wire_spB(comm, w);
 		double gone_s = s_from_ps(engine_now_ps(comm->spec.engine) - w->flying_ps);
@@ -66,8 +66,7 @@ static void request_arrives(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
 	struct communicator *comm = wire->socket->comm;
-	engine_after(comm->spec.engine, ps_from_s(queue_s(comm, wire->way->to, wire->socket)),
-		     consent, wire, 0);
+	engine_after(comm->spec.engine, ps_from_s(queue_s(comm, wire->way->to)), consent, wire, 0);
 }
 
 static void ask(void *ctx, uint64_t arg)
@@ -89,14 +88,13 @@ bool rendezvous_allows(struct communicator *comm, struct wire *wire)
 		return false;
 	wire->socket->busy = true;
 	wire->turn = TURN_ASKED;
-	engine_after(comm->spec.engine, ps_from_s(queue_s(comm, wire->way->from, wire->socket)),
-		     ask, wire, 0);
+	engine_after(comm->spec.engine, ps_from_s(queue_s(comm, wire->way->from)), ask, wire, 0);
 	return false;
 }
 
 void rendezvous_over(struct communicator *comm, struct wire *wire)
 {
-	if (--wire->flying_count > 0 || wire->head || wire->turn != TURN_HELD)
+	if (--wire->flying_count > 0 || wire->turn != TURN_HELD)
 		return;
 	wire->turn = TURN_NONE;
 	wire->socket->busy = false;

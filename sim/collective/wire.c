@@ -196,7 +196,7 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 	if (!network)
 		found = way_inside(comm, way);
 	/* Without shared memory, GPUs that do not reach each other use the network. */
-	if (!network && !found && a->place.gpu && b->place.gpu && !comm->library->shm) {
+	if (!network && !found && !comm->library->shm) {
 		network = true;
 		*way = empty;
 	}
@@ -399,8 +399,6 @@ static void part_over(struct communicator *comm, struct message_state *message, 
 {
 	struct wire *wire = message->wire;
 	struct engine *engine = comm->spec.engine;
-	if (comm->failed)
-		return;
 	if (parts & PART_LEAVES && --message->leaving == 0) {
 		wire->busy = false;
 		wire_pump(comm, wire);

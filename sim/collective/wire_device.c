@@ -79,7 +79,7 @@ static double peer_ratio(const struct communicator *comm, const struct rank_stat
 static bool leg_shared_memory(struct communicator *comm, struct leg *leg,
 			      const struct rank_state *a, const struct rank_state *b)
 {
-	bool crosses = b->root_node != a->root_node && b->root_node != b->host_node;
+	bool crosses = b->root_node != a->root_node;
 	bool written =
 		crosses ? leg_route(comm, leg, a->gpu_node, b->root_node, TRAFFIC_COPIES) &&
 				  leg_route(comm, leg, b->root_node, b->host_node, TRAFFIC_COPIES)

@@ -38,7 +38,7 @@ static void call_if_open(void *ctx, uint64_t arg)
 {
 	struct communicator *comm = ctx;
 	event_fn *fn = comm->open_fn;
-	if (comm->opening_count > 0 || !fn || comm->failed)
+	if (comm->opening_count > 0 || !fn)
 		return;
 	comm->open_fn = NULL;
 	fn(comm->open_ctx, comm->open_arg);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collectives of ranks that differ: by their processor, their guest, their port or their links. A
+ * chunk of 1 MB takes 100 us at 10 GB/s. */
+#include "tests/comm_world.h"
+
+static const double RATE_BPS = 10e9, CHUNK_B = 1e6;
+static const double CHUNK_S = 100e-6;
+
+/* Returns the time of an all-reduce of two GPUs, in chunk times. */
+static double pair_time(struct comm_world *w)
+{
+	comm_all(w, comm_make(w, "job"), COLLECTIVE_ALL_REDUCE, 2 * CHUNK_B, 0);
+	comm_run(w);
+	double time = s_from_ps(w->done_ps[0]) / (2 * CHUNK_S);
+	arena_free(w->arena);
+	return time;
+}
+
+/* Adds two processors with a GPU each. The link between the processors has rate_Bps. */
+static void add_processors(struct comm_world *w, double rate_Bps)
+{
+	static const char *const processors[] = {"cpu0", "cpu1"};
+	size_t host = comm_host(w);
+	for (size_t i = 0; i < 2; i++) {
+		comm_link(w, "pcie", processors[i], gpu_name(w->gpus[comm_gpu(w, host)]), RATE_BPS,
+			  0);
+		comm_link(w, "socket", processors[i], "h0", 1e15, 0.9e-9);
+	}
+	comm_link(w, "socket", "cpu0", "cpu1", rate_Bps, 1e-9);
+}
+
+/* The buffer in host memory is at the receiver's processor, so the sender's writes cross the link
+ * between the processors, which has half the bandwidth of the others. */
+static void buffers_in_host_memory_are_at_the_receiver(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->library.p2p_level = PATH_NVL;
+	add_processors(w, RATE_BPS / 2);
+	CHECK_NEAR(pair_time(w), 2, 1e-3);
+}
+
+/* A copy from GPU to GPU that a root complex forwards keeps a half of the bandwidth, between
+ * processors a fourth, and below a PCIe switch all of it. */
+static void copies_between_gpus_depend_on_their_level(void)
+{
+	static const double expected[] = {1, 2, 4};
+	for (size_t i = 0; i < 3; i++) {
+		struct comm_world *w = comm_world_new();
+		w->host_params.peer_root_ratio = 0.5;
+		w->host_params.peer_socket_ratio = 0.25;
+		if (i == 2) {
+			add_processors(w, 1e15);
+		} else {
+			size_t host = comm_host(w);
+			const char *parent = i == 0 ? "plx" : "h0";
+			comm_link(w, "pcie", "plx", "h0", 1e15, 0);
+			for (size_t k = 0; k < 2; k++)
+				comm_link(w, "pcie", parent, gpu_name(w->gpus[comm_gpu(w, host)]),
+					  RATE_BPS, 0);
+		}
+		CHECK_NEAR(pair_time(w), expected[i], 1e-3);
+	}
+}
+
+static struct guest *second_guest(struct comm_world *w, const char *name,
+				  const struct guest_params *params)
+{
+	return guest_new(w->hosts[0], name, fabric_node_add(w->fabric, name), params);
+}
+
+/* Two GPUs at one PCIe switch. If the sender's or the receiver's belongs to a virtual machine, a
+ * message goes up to the root complex. */
+static void one_virtual_machine_redirects_messages(void)
+{
+	for (size_t vm = 0; vm <= 2; vm++) { /* 2: none */
+		struct comm_world *w = comm_world_new();
+		struct guest_params params = w->guest_params;
+		params.kind = GUEST_VM;
+		w->host_params.peer_root_ratio = 0.5;
+		size_t host = comm_host(w);
+		comm_link(w, "pcie", "plx", "h0", 1e15, 0);
+		for (size_t i = 0; i < 2; i++)
+			comm_link(w, "pcie", "plx", gpu_name(w->gpus[comm_gpu(w, host)]), RATE_BPS,
+				  0);
+		struct guest *machine = second_guest(w, "vm", &params);
+		if (vm < 2)
+			w->ranks[vm].guest = machine;
+		w->library.algorithm = "binomial_broadcast";
+		comm_all(w, comm_make(w, "job"), COLLECTIVE_BROADCAST, CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR(s_from_ps(w->done_ps[0]) / CHUNK_S, vm < 2 ? 2 : 1, 1e-3);
+		arena_free(w->arena);
+	}
+}
+
+/* GPUs 0 and 1 communicate through GPU 2 or 3, whichever has the faster links: 40 GB/s instead of
+ * 10. GPU 0 sends to GPUs 2 and 1, and GPU 2 then to GPU 3 through GPU 0 at 10 GB/s. If GPU 2 is
+ * fast, both messages of GPU 0 share its link: 2 / 4 + 1. If GPU 3 is fast, that to GPU 2 takes 1.
+ */
+static void messages_pass_through_the_gpu_with_the_fastest_links(void)
+{
+	for (size_t fast = 2; fast < 4; fast++) {
+		struct comm_world *w = comm_world_new();
+		size_t host = comm_host(w);
+		for (size_t i = 0; i < 4; i++)
+			comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), "h0", 1e9, 1e-6);
+		for (size_t i = 2; i < 4; i++)
+			for (size_t k = 0; k < 2; k++)
+				comm_link(w, "nvlink", gpu_name(w->gpus[k]), gpu_name(w->gpus[i]),
+					  i == fast ? 4 * RATE_BPS : RATE_BPS, 0);
+		w->library.algorithm = "binomial_broadcast";
+		struct communicator *comm = comm_make(w, "job");
+		comm_all(w, comm, COLLECTIVE_BROADCAST, CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR(s_from_ps(w->done_ps[0]) / CHUNK_S, fast == 2 ? 1.5 : 2, 1e-6);
+		arena_free(w->arena);
+	}
+}
+
+/* Four pairs of machines broadcast over a trunk of four cables at once. Static routes choose the
+ * cable by the port of the receiver, so each message has a cable of its own. */
+static void static_routes_take_the_ports_of_receivers(void)
+{
+	struct comm_world *w = comm_world_new();
+	struct link_traits port = {.capacity_Bps = {RATE_BPS, RATE_BPS}};
+	struct link_traits trunk = {.capacity_Bps = {4 * RATE_BPS, 4 * RATE_BPS},
+				    .cable_count = 4,
+				    .cable_choice = CABLES_STATIC};
+	w->transport = "rdma";
+	w->library.algorithm = "binomial_broadcast";
+	int leaves[] = {fabric_node_add(w->fabric, "leaf0"), fabric_node_add(w->fabric, "leaf1")};
+	fabric_link_add(w->fabric, "trunk", link_kind_find("roce"), leaves[0], leaves[1], &trunk);
+	for (uint32_t i = 0; i < 8; i++) {
+		size_t host = comm_host(w);
+		const char *nic = arena_printf(w->arena, "nic%u", i);
+		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), host_name(w->hosts[host]),
+			  1e15, 0);
+		comm_link(w, "pcie", host_name(w->hosts[host]), nic, 1e15, 0);
+		port.port = i / 2 + 1;
+		fabric_link_add(w->fabric, arena_printf(w->arena, "port%u", i),
+				link_kind_find("roce"), fabric_node_find(w->fabric, nic),
+				leaves[i % 2], &port);
+	}
+	struct comm_rank all[8];
+	memcpy(all, w->ranks, sizeof all);
+	w->rank_count = 2;
+	for (uint64_t i = 0; i < 4; i++) {
+		memcpy(w->ranks, all + 2 * i, 2 * sizeof *all);
+		comm_all(w, comm_make(w, arena_printf(w->arena, "job%d", (int)i)),
+			 COLLECTIVE_BROADCAST, CHUNK_B, i);
+	}
+	comm_run(w);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_NEAR(s_from_ps(w->done_ps[i]), CHUNK_S, 1e-8);
+	arena_free(w->arena);
+}
+
+/* One of two guests on a host has an adapter with a fourth of the bandwidth. The ring leaves the
+ * host from the GPU of the second guest, through its adapter, and enters by the first one. Each
+ * rank sends 6 quarters of 400 MB. */
+static void each_guest_uses_its_own_sockets(void)
+{
+	for (size_t slow = 0; slow <= 3; slow++) { /* 2: that of the other host, 3: none */
+		struct comm_world *w = comm_world_new();
+		const struct link_traits fast = {.capacity_Bps = {1e9, 1e9}, .latency_s = 1e-6};
+		const struct link_traits quarter = {.capacity_Bps = {0.25e9, 0.25e9},
+						    .latency_s = 1e-6};
+		w->transport = "tcp";
+		net_presets(w->arena, transport_kind_find("tcp")->table, w->transport_params);
+		int center = fabric_node_add(w->fabric, "switch");
+		size_t hosts[] = {comm_host(w), comm_host(w)};
+		struct guest *other = second_guest(w, "other", &w->guest_params);
+		for (size_t i = 0; i < 4; i++)
+			comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, hosts[i / 2])]),
+				  i < 2 ? "h0" : "h1", 1e15, 0);
+		w->ranks[1].guest = other;
+		struct guest *guests[] = {w->guests[0], other, w->guests[1]};
+		for (size_t i = 0; i < 3; i++)
+			fabric_link_add(w->fabric, arena_printf(w->arena, "port %zu", i),
+					link_kind_find("ethernet"), guest_node(guests[i]), center,
+					i == slow ? &quarter : &fast);
+		struct communicator *comm = comm_make(w, "job");
+		communicator_open(comm, comm_opened, w, 0);
+		comm_run(w);
+		double start_s = s_from_ps(engine_now_ps(w->engine));
+		comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 400e6, 0);
+		comm_run(w);
+		CHECK_NEAR(s_from_ps(w->done_ps[0]) - start_s, slow < 3 ? 2.4 : 0.6, 1e-3);
+		arena_free(w->arena);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(buffers_in_host_memory_are_at_the_receiver),
+	TEST(copies_between_gpus_depend_on_their_level),
+	TEST(one_virtual_machine_redirects_messages),
+	TEST(messages_pass_through_the_gpu_with_the_fastest_links),
+	TEST(static_routes_take_the_ports_of_receivers),
+	TEST(each_guest_uses_its_own_sockets),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
