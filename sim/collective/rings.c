@@ -160,7 +160,7 @@ static bool machine_like(const struct finder *finder, const struct ring_machine 
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
 		int gpu_a = a->places[i].gpu_node, gpu_b = b->places[i].gpu_node;
-		if (gpu_a < 0 || gpu_b < 0 ? gpu_a != gpu_b : gpu_b - gpu_a != offset)
+		if (gpu_b - gpu_a != (gpu_a < 0 ? 0 : offset))
 			return false;
 	}
 	for (size_t i = 0; i < a->links.count; i++)
@@ -275,8 +275,6 @@ static void take_over(struct finder *finder, struct ring_machine *machine,
 	machine->adapter_count = known->adapter_count;
 	machine->network_Bps = known->network_Bps;
 	machine->network = known->network;
-	if (!known->adapter_node)
-		return;
 	machine->adapter_node = ARENA_ARRAY(finder->scratch, machine->count, int);
 	for (size_t place = 0; place < machine->count; place++) {
 		int node = known->adapter_node[place];

@@ -63,7 +63,7 @@ bool is_nvlink_switch(const struct fabric *fabric, int node)
 static int place_of(const struct ring_place *ranks, size_t count, int node)
 {
 	for (size_t i = 0; i < count; i++)
-		if (ranks[i].gpu_node == node && node >= 0)
+		if (ranks[i].gpu_node == node)
 			return (int)i;
 	return -1;
 }
@@ -94,9 +94,9 @@ static struct node_links *links_of(struct arena *arena, const struct fabric *fab
 		if (from >= 0 && to >= 0 && count <= MESH_MOST) {
 			links->nvlink_Bps[from][to] += goodput_Bps;
 			links->nvlink_Bps[to][from] += goodput_Bps;
-		} else if (from >= 0 && to < 0) {
+		} else if (from >= 0) {
 			add_switch_link(fabric, b, goodput_Bps, &to_switch_Bps[from]);
-		} else if (to >= 0 && from < 0) {
+		} else if (to >= 0) {
 			add_switch_link(fabric, a, goodput_Bps, &to_switch_Bps[to]);
 		}
 	}
