@@ -121,6 +121,44 @@ static void consent_waits_only_for_data_that_has_not_left(void)
 	arena_free(w->arena);
 }
 
+static void begin_gather(void *ctx, uint64_t arg)
+{
+	struct comm_world *w = ctx;
+	w->library.algorithm = "all_gather";
+	comm_all(w, w->comm, COLLECTIVE_ALL_GATHER, 4 * MB, 1);
+}
+
+/* Adds the megabytes delivered so far to the log of the world. */
+static void note_delivered(void *ctx, uint64_t arg)
+{
+	struct comm_world *w = ctx;
+	w->rank_done_ps[2][arg] = (int64_t)round(communicator_counters(w->comm)->delivered_B / MB);
+}
+
+/* A broadcast of 10 MB begins at 0. Rank 0 sends to ranks 1 and 2 at 50 MB/s each, until 200 ms. At
+ * 60 ms an all-gather of 1 MB from each of four ranks begins. Rank 3 asks rank 0, which has 7 MB
+ * left for each of two ranks, so its consent comes at 200 ms. Until then rank 2 sends to rank 3 (70
+ * ms), rank 1 at 50 MB/s to rank 2 (80 ms), and rank 2 this to rank 3 (90 ms). At 200 ms both
+ * messages of 10 MB have arrived. Ranks 3 and 0 send their 1 MB in 10 ms. */
+static void consent_waits_for_all_connections_of_the_adapter(void)
+{
+	struct comm_world *w = hosts(4);
+	w->library.queued_B = 100 * MB;
+	w->library.at_once_count = 2;
+	w->library.algorithm = "binomial_broadcast";
+	w->comm = comm_make(w, "job");
+	struct start start = {w, COLLECTIVE_BROADCAST, 10 * MB};
+	communicator_open(w->comm, begin, &start, 0);
+	static const double at_ms[] = {75, 85, 195, 205, 214}, expected_MB[] = {1, 2, 3, 23, 25};
+	engine_at(w->engine, ps_from_s(60e-3), begin_gather, w, 0);
+	for (uint64_t i = 0; i < 5; i++)
+		engine_at(w->engine, ps_from_s(at_ms[i] * 1e-3), note_delivered, w, i);
+	comm_run(w);
+	for (uint64_t i = 0; i < 5; i++)
+		CHECK((double)w->rank_done_ps[2][i] == expected_MB[i]);
+	arena_free(w->arena);
+}
+
 /* The root's adapter sends the buffer to two children at the same time, so both have it after two
  * buffer times. The grandchild has it one later. */
 static void binomial_broadcast_shares_the_adapter_of_the_root(void)
@@ -272,6 +310,7 @@ int main(void)
 		TEST(rings_keep_their_bandwidth_without_a_queue),
 		TEST(consent_waits_in_the_queue_of_the_adapter),
 		TEST(consent_waits_only_for_data_that_has_not_left),
+	TEST(consent_waits_for_all_connections_of_the_adapter),
 		TEST(binomial_broadcast_shares_the_adapter_of_the_root),
 		TEST(ranks_in_host_memory_add_on_their_core),
 		TEST(gloo_adds_one_half_while_it_sends_the_other),
