@@ -512,7 +512,7 @@ static bool take_tuned(const struct library_params *lib, const struct comm_shape
 		return false;
 	for (size_t i = 0; i < algorithm_count(); i++) {
 		const struct algorithm *algorithm = algorithm_at(i);
-		if (!algorithm->automatic || algorithm->in_network || algorithm->cost != cost ||
+		if (!algorithm->automatic || algorithm->cost != cost ||
 		    !may_use(lib, shape, algorithm, protocol))
 			continue;
 		choice->algorithm = algorithm;

@@ -185,6 +185,76 @@ static void nvlink_sharp_is_slower_on_three_machines_than_on_two(void)
 	}
 }
 
+static double slope_spB(const struct library_params *library, const struct comm_shape *shape,
+			double least_B, double most_B)
+{
+	return (all_reduce(library, shape, most_B).predicted_s -
+		all_reduce(library, shape, least_B).predicted_s) /
+	       (most_B - least_B);
+}
+
+/* From Blackwell on, NCCL corrects trees of NVLink SHARP as it corrects others: by 0.6 from 64 x
+ * 2^15 B = 2 MiB to twice of it. From 512 MiB on nothing is corrected. */
+static void trees_of_nvlink_sharp_are_corrected_from_blackwell_on(void)
+{
+	for (int blackwell = 0; blackwell < 2; blackwell++) {
+		struct library_params library = defaults();
+		struct comm_shape shape = hopper(4);
+		shape.node_count = 2;
+		shape.rank_count = 8;
+		shape.network_Bps = 800e9;
+		shape.generation = blackwell ? GENERATION_BLACKWELL : GENERATION_HOPPER;
+		library.algorithm = "nvls_tree";
+		library.nvls_model = NVLS_MODEL_2_28;
+		double medium_spB = slope_spB(&library, &shape, 2.2e6, 4e6);
+		double large_spB = slope_spB(&library, &shape, 1e9, 2e9);
+		CHECK_NEAR(medium_spB * (blackwell ? 0.6 : 1), large_spB, 1e-9);
+	}
+}
+
+/* NCCL's search tries bandwidths down to a least one. Slower links give each of five parts its
+ * share of them, so the time of a byte is proportional to the bandwidth. */
+static void heads_of_slow_links_share_them(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape shape = hopper(4);
+	library.algorithm = "nvls";
+	shape.inside_Bps = 2e9;
+	double slow_spB = slope_spB(&library, &shape, 1e9, 2e9);
+	CHECK_NEAR(slow_spB, 1 / (5.0 / 6 * 4 * 2e9 * 0.85 * 0.97 / 5), 1e-9);
+	shape.inside_Bps = 1e9;
+	CHECK_NEAR(slope_spB(&library, &shape, 1e9, 2e9), 2 * slow_spB, 1e-9);
+}
+
+/* NVLink SHARP and switches that add need equally many GPUs in all machines, the switches also a
+ * second machine. */
+static void uneven_machines_use_no_switch(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape two = nodes(2);
+	two.generation = GENERATION_HOPPER;
+	two.multicast = true;
+	library.algorithm = "nvls_tree";
+	CHECK_TEXT(all_reduce(&library, &two, 1e9).algorithm->name, "nvls_tree");
+	two.rank_count--;
+	CHECK_TEXT(all_reduce(&library, &two, 1e9).algorithm->name, "ring");
+	struct comm_shape one = one_node;
+	one.network_adds = library.collnet = true;
+	library.algorithm = "collnet_chain";
+	CHECK_TEXT(all_reduce(&library, &one, 1e9).algorithm->name, "ring");
+}
+
+/* EFA's plugin enlarges the chunks of trees across machines, not those inside a machine. */
+static void efa_keeps_the_chunks_inside_a_machine(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape eight = hopper(8);
+	library.algorithm = "nvls";
+	size_t pieces = all_reduce(&library, &eight, 1073741824).pipeline_count;
+	eight.efa_generation = 2;
+	CHECK(all_reduce(&library, &eight, 1073741824).pipeline_count == pieces);
+}
+
 /* From Hopper on, a link reaches 97 % of the 85 % that it reaches before. */
 static void links_of_hopper_reach_a_little_less(void)
 {
@@ -268,6 +338,10 @@ static const struct test tests[] = {
 	TEST(nvlink_sharp_halves_its_chunks_from_four_machines_on),
 	TEST(script_is_used_from_its_smallest_to_its_largest_size),
 	TEST(nvlink_sharp_is_slower_on_three_machines_than_on_two),
+	TEST(trees_of_nvlink_sharp_are_corrected_from_blackwell_on),
+	TEST(heads_of_slow_links_share_them),
+	TEST(uneven_machines_use_no_switch),
+	TEST(efa_keeps_the_chunks_inside_a_machine),
 	TEST(links_of_hopper_reach_a_little_less),
 	TEST(rings_of_hopper_carry_the_bandwidth_that_the_search_plans),
 	TEST(messages_of_an_all_to_all_are_limited),

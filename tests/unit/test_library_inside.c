@@ -166,6 +166,83 @@ static void windows_take_low_latency_until_its_bytes_cost_more(void)
 	CHECK_TEXT(all_reduce(&library, &two, 1e6).algorithm->name, "double_tree");
 }
 
+/* Returns the algorithm for 16 KiB on eight GPUs. */
+static const char *window(const struct library_params *library, const struct comm_shape *shape,
+			  enum collective collective)
+{
+	return library_choose(library, shape, collective, 16384).algorithm->name;
+}
+
+/* A given protocol or algorithm, another collective, GPUs without NVLink or without a switch, a
+ * second machine and a single rank each prevent kernels for symmetric windows. */
+static void windows_have_no_exceptions(void)
+{
+	struct library_params library = defaults(), given;
+	struct comm_shape eight = hopper(8), other;
+	library.symmetric = eight.peer_access = true;
+	CHECK_TEXT(window(&library, &eight, COLLECTIVE_ALL_REDUCE), "one_shot");
+	given = library;
+	given.protocol = CHOOSE_LL;
+	CHECK_TEXT(window(&given, &eight, COLLECTIVE_ALL_REDUCE), "double_tree");
+	given = library;
+	given.algorithm = "ring";
+	CHECK_TEXT(window(&given, &eight, COLLECTIVE_ALL_REDUCE), "ring");
+	CHECK_TEXT(window(&library, &eight, COLLECTIVE_BROADCAST), "broadcast");
+	other = eight;
+	other.inside = HOP_PCI;
+	CHECK_TEXT(window(&library, &other, COLLECTIVE_ALL_REDUCE), "double_tree");
+	other = eight;
+	other.multicast = false;
+	CHECK_TEXT(window(&library, &other, COLLECTIVE_ALL_REDUCE), "double_tree");
+	other = nodes(2);
+	other.multicast = other.peer_access = true;
+	CHECK_TEXT(window(&library, &other, COLLECTIVE_ALL_REDUCE), "double_tree");
+	other = hopper(1);
+	other.peer_access = true;
+	CHECK_TEXT(window(&library, &other, COLLECTIVE_ALL_REDUCE), "ring");
+}
+
+/* B200 take 19.5 us and 1000 GiB/s through the switch, with 32 blocks for eight heads. H100 have 16
+ * blocks. */
+static void windows_of_blackwell_have_their_own_model(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape eight = hopper(8);
+	library.symmetric = eight.peer_access = true;
+	CHECK(all_reduce(&library, &eight, 1e9).block_count == 2);
+	eight.generation = GENERATION_BLACKWELL;
+	struct collective_choice choice = all_reduce(&library, &eight, 1e9);
+	CHECK_TEXT(choice.algorithm->name, "nvls");
+	CHECK(choice.block_count == 4);
+	CHECK_NEAR(choice.predicted_s, 19.5e-6 + 1.125e9 / (1000 * 1073741824.0) - 1e-6, 1e-9);
+}
+
+/* vLLM leaves buffers to NCCL from 2, 32, 128 and 128 MiB on with Blackwell, and from 8 MiB on
+ * before Hopper. TensorRT-LLM needs NVLink, the others also work over PCIe. */
+static void custom_all_reduce_depends_on_generation_and_links(void)
+{
+	static const double blackwell_mib[] = {2, 32, 128, 128};
+	struct library_params library = defaults();
+	library.custom_all_reduce = CUSTOM_ON;
+	for (size_t gpus = 2; gpus <= 8; gpus += 2) {
+		struct comm_shape shape = hopper(gpus);
+		const char *own = gpus == 2 ? "one_shot" : "two_shot";
+		shape.peer_access = true;
+		for (int ampere = 0; ampere < 2; ampere++) {
+			double most_B = 1048576 * (ampere ? 8 : blackwell_mib[gpus / 2 - 1]);
+			shape.generation = ampere ? GENERATION_AMPERE : GENERATION_BLACKWELL;
+			CHECK_TEXT(all_reduce(&library, &shape, most_B - 16).algorithm->name, own);
+			CHECK(all_reduce(&library, &shape, most_B).algorithm->cost != COST_SHOTS);
+		}
+	}
+	struct comm_shape two = hopper(2);
+	two.peer_access = true;
+	two.inside = HOP_PCI;
+	CHECK_TEXT(all_reduce(&library, &two, 1024).algorithm->name, "one_shot");
+	library.engine = ENGINE_TENSORRT_LLM;
+	CHECK(all_reduce(&library, &two, 1024).algorithm->cost != COST_SHOTS);
+}
+
 /* The constants of NCCL's model contain the wire, once for each time that all ranks wait for each
  * other. So the start is shorter by what the simulated wire adds: twice for an all-reduce in two
  * phases, once for all others. */
@@ -252,6 +329,9 @@ static const struct test tests[] = {
 	TEST(custom_all_reduce_needs_access_to_all_peers),
 	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),
 	TEST(windows_take_low_latency_until_its_bytes_cost_more),
+	TEST(windows_have_no_exceptions),
+	TEST(windows_of_blackwell_have_their_own_model),
+	TEST(custom_all_reduce_depends_on_generation_and_links),
 	TEST(windows_count_the_wire_once),
 	TEST(constants_of_a_generation_scale_times_on_one_machine_and_on_two),
 	TEST(all_to_all_pays_for_each_peer),
