@@ -321,15 +321,6 @@ const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct or
 
 /* ---- the algorithm ---- */
 
-static const char *refuse(const struct algorithm_spec *spec)
-{
-	if (!spec->script)
-		return "library.msccl must name its file";
-	return spec->rank_count == spec->script->rank_count
-		       ? NULL
-		       : "the number of ranks must be ngpus of the file in library.msccl";
-}
-
 static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
 				    const struct algorithm_spec *spec)
 {
@@ -364,6 +355,5 @@ const struct algorithm algorithm_msccl = {
 	.name = "msccl",
 	.help = "the steps of the file that library.msccl names",
 	.cost = COST_RING,
-	.refuse = refuse,
 	.build = build,
 };

@@ -103,6 +103,34 @@ static void wrong_algorithms_are_refused_with_their_line(void)
 		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n" STEP(
 			 "cpy", "7") "</tb></gpu></algo>",
 		 ":4: the step in depid and deps does not exist"},
+		{ALGO "<gpu id=\"0.5\"/></algo>",
+		 ":2: id of <gpu> must be a whole number from 0 to 1"},
+		{ALGO "<gpu id=\"0\">\n" STEP("cpy", "-1") "</gpu></algo>",
+		 ":3: <step> does not belong here"},
+		{ALGO "<gpu id=\"-1\"/></algo>",
+		 ":2: id of <gpu> must be a whole number from 0 to 1"},
+		{ALGO
+		 "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"0\" chan=\"0\"/></gpu></algo>",
+		 ":3: a thread block cannot exchange data with its own GPU"},
+		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"1\" chan=\"0\">\n" STEP(
+			 "s", "-1") "</tb></gpu></algo>",
+		 ":4: the thread block of this step has no such peer"},
+		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
+			 "put", "-1") "</tb></gpu></algo>",
+		 ":4: the step has the unknown type \"put\" (farwire reads s, r, rcs, rrc, rrs, rrcs, "
+		 "cpy, re and nop)"},
+		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+		      "<step type=\"cpy\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n</tb></gpu></algo>",
+		 ":4: cnt of a step that moves data must be at least 1"},
+		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+		      "<step type=\"cpy\" cnt=\"1\" depid=\"0\" deps=\"-1\"/>\n</tb></gpu></algo>",
+		 ":4: the step in depid and deps does not exist"},
+		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+		      "<step type=\"cpy\" cnt=\"1\" depid=\"0\" deps=\"1\"/>\n</tb></gpu></algo>",
+		 ":4: the step in depid and deps does not exist"},
+		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+		      "<step type=\"nop\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n</tb></gpu></algo>",
+		 ":1: the algorithm has no step that moves data"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct arena *arena = arena_new();
@@ -119,7 +147,17 @@ static void wrong_algorithms_are_refused_with_their_line(void)
 	}
 }
 
+static void missing_files_are_named(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	CHECK(msccl_read(arena, diag, (struct origin){"job.cfg", 7}, "no-such.xml") == NULL);
+	CHECK_PART(diag_at(diag, 0), "job.cfg:7: library.msccl: 'no-such.xml' ");
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(missing_files_are_named),
 	TEST(schedules_have_the_steps_of_the_files),
 	TEST(wrong_algorithms_are_refused_with_their_line),
 };
