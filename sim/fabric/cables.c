@@ -22,7 +22,7 @@ static void congestion_set(struct fabric *fabric, int index, const struct link_t
 	struct resource *resource = &fabric->resources.items[index];
 	resource->pauses = traits->congestion == CONGESTION_PFC;
 	fabric->has_pauses |= resource->pauses;
-	if (leaves && traits->congestion == CONGESTION_DCQCN && traits->shared_ratio < 1)
+	if (leaves && traits->congestion == CONGESTION_DCQCN)
 		resource->shared_ratio = traits->shared_ratio;
 }
 

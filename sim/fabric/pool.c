@@ -162,8 +162,7 @@ int64_t fabric_duration_ps(double size, double rate)
 	if (ps > (double)delay_max_ps)
 		return delay_max_ps;
 	int64_t whole = (int64_t)ps; /* ceil(ps) without the call */
-	whole += (double)whole < ps;
-	return whole < 1 ? 1 : whole;
+	return whole + ((double)whole < ps);
 }
 
 static int64_t end_ps_of(const struct fabric *fabric, const struct flow *flow)

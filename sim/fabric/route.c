@@ -129,18 +129,15 @@ static int compare_hops(const struct route_search *search, struct hop a, struct 
 	const struct fabric *fabric = search->fabric;
 	int from = hop_from(fabric, a), to[2] = {hop_to(fabric, a), hop_to(fabric, b)};
 	const struct adjacency *nodes = fabric->nodes.items;
-	bool spreads[2];
-	for (int i = 0; i < 2; i++)
-		spreads[i] = forwards(search, from) && forwards(search, to[i]);
-	if (spreads[0] != spreads[1])
-		return spreads[0] ? 1 : -1;
+	bool spreads =
+		forwards(search, from) && forwards(search, to[0]) && forwards(search, to[1]);
 	bool in_torus = search->in_torus[0] && search->in_torus[1] && nodes[from].in_torus &&
 			nodes[to[0]].in_torus && nodes[to[1]].in_torus;
-	if (spreads[0] && in_torus && to[0] != to[1])
+	if (spreads && in_torus && to[0] != to[1])
 		return compare_dimensions(search, nodes[from].router, nodes[to[0]].router,
 					  nodes[to[1]].router);
 	uint64_t hashes[2] = {0, 0};
-	if (spreads[0]) {
+	if (spreads) {
 		hashes[0] = hash_of(search, a);
 		hashes[1] = hash_of(search, b);
 	}

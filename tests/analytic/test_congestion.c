@@ -141,6 +141,73 @@ static void static_routes_collide_by_the_receiving_port(void)
 	}
 }
 
+/* A flow between switches reaches no port, so its cable is hashed, as with ECMP. */
+static void static_routes_without_a_port_are_hashed(void)
+{
+	int collisions = 0;
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct site site = open_site(CABLES_STATIC, CONGESTION_FAIR);
+		int trunk = fabric_link_resource(site.fabric, 6, 0);
+		struct flow_id flows[2];
+		for (uint64_t i = 0; i < 2; i++) {
+			struct flow_spec spec = {.size = 1e6,
+						 .key = 1000 * seed + i,
+						 .uses = {{trunk, 1}},
+						 .use_count = 1};
+			flows[i] = fabric_flow_start(site.fabric, &spec);
+		}
+		collisions += fabs(rate(&site, flows[0]) - 30) < 1e-9;
+		arena_free(site.arena);
+	}
+	CHECK(collisions > 160 && collisions < 240);
+}
+
+static void try_to_pass(void *ctx, uint64_t arg)
+{
+	struct site *site = ctx;
+	struct flow_spec spec = {.size = 120, .key = arg};
+	const struct route *route =
+		fabric_route(site->fabric, site->hosts[0], site->hosts[3], TRAFFIC_RDMA);
+	route_uses(site->fabric, route, 0, 120, &spec);
+	CHECK_NEAR(fabric_flow_alone(site->fabric, &spec), arg ? 60 : 120, 1e-9);
+	CHECK(!fabric_flow_pass(site->fabric, &spec));
+}
+
+/* A short message on an idle trunk has the bandwidth of one cable, so it is a flow of its own. */
+static void single_messages_have_the_bandwidth_of_a_cable(void)
+{
+	for (uint64_t key = 0; key < 2; key++) {
+		struct site site = open_site(CABLES_ECMP, CONGESTION_FAIR);
+		engine_do_at(site.engine, 0, try_to_pass, &site, key);
+		close_site(&site);
+	}
+}
+
+/* Flows 1 to 0 and 3 to 0 have own limits of 10 and share a resource of 10, so they are not blocked
+ * at the port of host 0. The other flows of hosts 1 and 3 get the rest of their ports. */
+static void flows_that_something_else_limits_pause_no_port(void)
+{
+	for (int capped = 0; capped < 2; capped++) {
+		struct site site = open_site(CABLES_SPRAY, CONGESTION_PFC);
+		int core = fabric_resource_add(site.fabric, "core", 20);
+		struct flow_id others[2];
+		for (int i = 0; i < 2; i++) {
+			int from = 1 + 2 * i;
+			struct flow_spec spec = {.size = 1e6, .cap = capped ? 10 : 0};
+			const struct route *route = fabric_route(
+				site.fabric, site.hosts[from], site.hosts[0], TRAFFIC_RDMA);
+			route_uses(site.fabric, route, 0, 1e6, &spec);
+			if (!capped)
+				flow_use_add(&spec, core, 1);
+			CHECK(fabric_flow_start(site.fabric, &spec).serial > 0);
+			others[i] = send(&site, from, from + 1, 0, 0);
+		}
+		for (int i = 0; i < 2; i++)
+			CHECK_NEAR(rate(&site, others[i]), 110, 1e-9);
+		close_site(&site);
+	}
+}
+
 /* Hosts 1 and 2 send to host 0 of their leaf, as host 3 does over the trunk: 40 each. Host 3 also
  * sends to host 4. Its port has 80 left for that, or with DCQCN (36 each) 84. PFC pauses the port
  * of host 3, so this flow gets 40, too. */
@@ -207,6 +274,9 @@ static const struct test tests[] = {
 	TEST(queue_pairs_spread_one_flow_over_cables),
 	TEST(spraying_and_adaptive_switches_have_no_collisions),
 	TEST(static_routes_collide_by_the_receiving_port),
+	TEST(static_routes_without_a_port_are_hashed),
+	TEST(single_messages_have_the_bandwidth_of_a_cable),
+	TEST(flows_that_something_else_limits_pause_no_port),
 	TEST(pfc_slows_the_other_flows_of_a_paused_sender),
 	TEST(a_pause_limits_each_stream_of_a_flow),
 	TEST(pauses_spread_through_the_trunk_to_senders_and_end),

@@ -310,6 +310,27 @@ static void change_at_the_end_of_a_flow_ends_no_other(void)
 	}
 }
 
+/* The flow that started first is named, even if a later one has taken the place of an ended one. */
+static void unfinished_flows_are_described_by_the_first(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	int core = fabric_resource_add(bench.fabric, "core", 100);
+	struct flow_spec a = flow_over(&bench, 0, 10, link), b = flow_over(&bench, 1, 200, link),
+			 c = flow_over(&bench, 2, 300, core);
+	flow_use_add(&b, core, 1);
+	CHECK(!fabric_unfinished(bench.fabric, bench.arena));
+	start(&bench, &a);
+	start(&bench, &b);
+	cancel(&bench, 0);
+	CHECK_TEXT(fabric_unfinished(bench.fabric, bench.arena),
+		   "1 flow, the first of 200 units over 'link', 'core'");
+	start(&bench, &c);
+	CHECK_TEXT(fabric_unfinished(bench.fabric, bench.arena),
+		   "2 flows, the first of 200 units over 'link', 'core'");
+	close_bench(&bench);
+}
+
 /* 10 units at 3/s take 3333333333333.3 ps, rounded up. A flow that takes a third of a picosecond
  * takes one. A flow with only a cap takes size / cap. */
 static void end_times_are_rounded_up_to_the_picosecond(void)
@@ -391,6 +412,7 @@ static const struct test tests[] = {
 	TEST(cap_limits_a_flow_while_it_is_set),
 	TEST(lower_capacity_delays_the_ends_of_flows),
 	TEST(cancelled_flow_frees_its_share),
+	TEST(unfinished_flows_are_described_by_the_first),
 	TEST(change_at_the_end_of_a_flow_ends_no_other),
 	TEST(end_times_are_rounded_up_to_the_picosecond),
 	TEST(changes_at_one_instant_are_solved_once),
