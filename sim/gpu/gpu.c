@@ -195,7 +195,7 @@ void gpu_traffic_add(struct gpu *gpu, double size_B)
 	if (!gpu_is_computing(gpu))
 		return;
 	gpu->traffic_s += gpu_traffic_s(gpu, size_B);
-	if (gpu->traffic_s < gpu->params->traffic_lump_s || gpu->traffic_s <= 0)
+	if (gpu->traffic_s < gpu->params->traffic_lump_s)
 		return;
 	flow.size = gpu->traffic_s;
 	flow.uses[0] = (struct flow_use){gpu->compute, 1};

@@ -208,6 +208,27 @@ static void flows_that_something_else_limits_pause_no_port(void)
 	}
 }
 
+/* Hosts 1, 2 and 3 send to host 0, 40 each. A core with 100, which host 3 needs for its flow, gives
+ * the other 60 to another flow, because a core is no port that can be paused. */
+static void only_ports_are_paused(void)
+{
+	struct site site = open_site(CABLES_SPRAY, CONGESTION_PFC);
+	int core = fabric_resource_add(site.fabric, "core", 100);
+	(void)send(&site, 1, 0, 0, 0);
+	(void)send(&site, 2, 0, 0, 0);
+	struct flow_spec spec = {.size = 1e6}, work = {.size = 1e6};
+	flow_use_add(&spec, core, 1);
+	flow_use_add(&work, core, 1);
+	route_uses(site.fabric,
+		   fabric_route(site.fabric, site.hosts[3], site.hosts[0], TRAFFIC_RDMA), 0, 1e6,
+		   &spec);
+	struct flow_id blocked = fabric_flow_start(site.fabric, &spec);
+	struct flow_id other = fabric_flow_start(site.fabric, &work);
+	CHECK_NEAR(rate(&site, blocked), 40, 1e-9);
+	CHECK_NEAR(rate(&site, other), 60, 1e-9);
+	close_site(&site);
+}
+
 /* Hosts 1 and 2 send to host 0 of their leaf, as host 3 does over the trunk: 40 each. Host 3 also
  * sends to host 4. Its port has 80 left for that, or with DCQCN (36 each) 84. PFC pauses the port
  * of host 3, so this flow gets 40, too. */
@@ -277,6 +298,7 @@ static const struct test tests[] = {
 	TEST(static_routes_without_a_port_are_hashed),
 	TEST(single_messages_have_the_bandwidth_of_a_cable),
 	TEST(flows_that_something_else_limits_pause_no_port),
+	TEST(only_ports_are_paused),
 	TEST(pfc_slows_the_other_flows_of_a_paused_sender),
 	TEST(a_pause_limits_each_stream_of_a_flow),
 	TEST(pauses_spread_through_the_trunk_to_senders_and_end),

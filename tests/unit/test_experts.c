@@ -195,6 +195,42 @@ static void products_of_experts_use_the_same_law(void)
 	work.type = NUMBER_FP8;
 	work.bytes_B = 1e9;
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 1.25e-3, 1e-4);
+	/* FP4 at the rate of FP8 has steps of up to 256 numbers: four of them */
+	gpu.fp4_flops = 160e12;
+	work.type = NUMBER_FP4;
+	work.bytes_B = 0;
+	row_s = 2.0 * 32 * 128 / 8e12;
+	expected_s = hypot(6.4 * (1024 * row_s + 0.3e-6), 4 * 0.1e-6);
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), expected_s, 1e-10);
+}
+
+/* All types of at most 8 bits reach the part of the peak that FP8 reaches. */
+static void experts_of_few_bits_have_a_part_of_the_peak_of_their_own(void)
+{
+	static const enum number_type types[] = {NUMBER_BF16, NUMBER_FP8, NUMBER_INT8, NUMBER_FP4};
+	struct gpu_params gpu = {.generation = GENERATION_BLACKWELL,
+				 .fp32_flops = 1e12,
+				 .bf16_flops = 1e12,
+				 .fp8_flops = 1e12,
+				 .int8_flops = 1e12,
+				 .fp4_flops = 1e12,
+				 .memory_bandwidth_Bps = 1e15,
+				 .memory_efficiency_ratio = 1,
+				 .multiprocessors_count = 10};
+	struct kernel_params low = half;
+	low.experts_fp8_ratio /= 2;
+	low.experts_kernel_s = low.experts_step_s = 0;
+	struct kernel_params same = low;
+	same.experts_fp8_ratio = low.experts_half_ratio;
+	const struct efficiency_params by_same = {.law_ratio = 1, .kernels = &same},
+				       by_low = {.law_ratio = 1, .kernels = &low};
+	for (size_t i = 0; i < 4; i++) {
+		struct kernel_work work = experts_of(4096, 1);
+		work.type = types[i];
+		CHECK_NEAR(kernel_duration_s(&gpu, &by_low, &work) /
+				   kernel_duration_s(&gpu, &by_same, &work),
+			   i ? 2 : 1, 0.01);
+	}
 }
 
 static double product_of_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
@@ -274,7 +310,7 @@ static double blocks_by_hand_s(double rows, double n, double k, const double til
  * only cost here. */
 static void tables_choose_the_tiles_of_an_expert(void)
 {
-	enum table { USUAL, FP4, MXFP4, INT4, SCALED, OLDER };
+	enum table { USUAL, FP8, FP4, MXFP4, INT4, SCALED, OLDER, OLDER_SCALED };
 	static const struct {
 		enum table table;
 		double tokens, tile[3];
@@ -292,6 +328,8 @@ static void tables_choose_the_tiles_of_an_expert(void)
 		{INT4, 40, {32, 64, 32}},     {INT4, 41, {64, 64, 32}},
 		{SCALED, 64, {16, 128, 128}}, {SCALED, 65, {64, 128, 128}},
 		{OLDER, 8, {16, 32, 64}},     {OLDER, 9, {64, 64, 32}},
+		{FP8, 64, {32, 64, 128}},     {FP8, 65, {32, 128, 128}},
+		{OLDER_SCALED, 8, {64, 128, 128}},
 	};
 	const struct kernel_params kernels = {.experts_operand_ratio = 1e30,
 					      .experts_pass_ratio = 1e30,
@@ -303,7 +341,7 @@ static void tables_choose_the_tiles_of_an_expert(void)
 		const struct experts_machine machine = {.rate_flops = 4e12,
 							.bandwidth_Bps = 1e12,
 							.sm_count = 10,
-							.element_B = 2,
+							.element_B = table == FP8 ? 1 : 2,
 							.ratio = 1,
 							.fp4 = table == FP4};
 		struct kernel_experts e = {.tokens = rows,
@@ -312,8 +350,9 @@ static void tables_choose_the_tiles_of_an_expert(void)
 					   .top = 8,
 					   .experts = 8,
 					   .held = 8,
-					   .scaled_by_blocks = table == SCALED,
-					   .older = table == OLDER};
+					   .scaled_by_blocks =
+						   table == SCALED || table == OLDER_SCALED,
+					   .older = table == OLDER || table == OLDER_SCALED};
 		if (table == MXFP4 || table == INT4)
 			e.weights = table == INT4 ? WEIGHTS_INT4 : WEIGHTS_MXFP4;
 		experts_spread(&e, EXPERTS_UNIFORM, 1.2);
@@ -334,6 +373,7 @@ int main(void)
 		TEST(tables_choose_the_tiles_of_an_expert),
 		TEST(rows_without_an_alignment_are_loaded_one_by_one),
 		TEST(products_of_experts_use_the_same_law),
+		TEST(experts_of_few_bits_have_a_part_of_the_peak_of_their_own),
 		TEST(products_agree_with_fused_experts),
 		TEST(products_of_experts_expand_weights_of_four_bits),
 	};

@@ -371,6 +371,32 @@ static void runs_of_kernels_leave_the_places_that_they_took(void)
 	world_release(&w);
 }
 
+/* A run that waits behind another kernel takes further kernels, unless they have another name or
+ * someone waits for its end. */
+static void runs_take_only_kernels_of_their_name(void)
+{
+	static const char *const names[] = {"a", "b"};
+	setup();
+	world_build(&w);
+	struct gpu_op run = {.kind = GPU_OP_KERNEL,
+			     .duration_s = 50 * US,
+			     .kernels_count = 2,
+			     .label = names[0]};
+	struct gpu_op other = run;
+	other.label = names[1];
+	struct gpu_stream *stream = gpu_stream_new(w.context, "a");
+	CHECK(!gpu_extend(stream, &run));
+	gpu_submit(stream, &run);
+	gpu_submit(stream, &run);
+	CHECK(gpu_extend(stream, &run));
+	CHECK(!gpu_extend(stream, &other));
+	gpu_mark(stream, world_log, &w, 0);
+	CHECK(!gpu_extend(stream, &run));
+	world_run(&w);
+	CHECK(gpu_kernels_count(w.context) == 5);
+	world_release(&w);
+}
+
 static void idle_waits_only_for_work_submitted_so_far(void)
 {
 	struct gpu_stream *a, *b;
@@ -496,6 +522,7 @@ static const struct test tests[] = {
 	TEST(copies_on_the_device_run_as_kernels),
 	TEST(full_launch_queue_delays_submission),
 	TEST(runs_of_kernels_leave_the_places_that_they_took),
+	TEST(runs_take_only_kernels_of_their_name),
 	TEST(idle_waits_only_for_work_submitted_so_far),
 	TEST(idle_stream_has_ended_all_its_work),
 	TEST(fraction_limits_the_memory_of_a_tenant),

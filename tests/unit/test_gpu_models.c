@@ -132,7 +132,40 @@ static void arithmetic_and_board_limit_the_power(void)
 	CHECK_NEAR(gpu_needed_power_W(&gpu, NUMBER_BF16), 2 * needed_W, 1e-12);
 }
 
+/* A type without a rate is computed in the next wider one that has a rate. */
+static void missing_types_are_computed_in_wider_ones(void)
+{
+	struct gpu_params gpu = {
+		.fp32_flops = 1, .bf16_flops = 2, .fp8_flops = 4, .int8_flops = 4, .fp4_flops = 8};
+	CHECK(gpu_computed_in(&gpu, NUMBER_FP4) == NUMBER_FP4);
+	gpu.fp4_flops = 0;
+	CHECK(gpu_computed_in(&gpu, NUMBER_FP4) == NUMBER_FP8);
+	CHECK(gpu_computed_in(&gpu, NUMBER_INT8) == NUMBER_INT8);
+	gpu.fp8_flops = gpu.int8_flops = 0;
+	CHECK(gpu_computed_in(&gpu, NUMBER_FP4) == NUMBER_BF16);
+	CHECK(gpu_computed_in(&gpu, NUMBER_FP8) == NUMBER_BF16);
+	CHECK(gpu_computed_in(&gpu, NUMBER_INT8) == NUMBER_BF16);
+	gpu.bf16_flops = 0;
+	CHECK(gpu_computed_in(&gpu, NUMBER_INT8) == NUMBER_FP32);
+	CHECK(gpu_computed_in(&gpu, NUMBER_TF32) == NUMBER_FP32);
+}
+
+/* A generation without half precision has it if its rate is above that of single precision. */
+static void half_precision_must_be_faster(void)
+{
+	struct gpu_params gpu = {
+		.generation = GENERATION_KEPLER, .fp32_flops = 4e12, .fp16_flops = 4e12};
+	CHECK(gpu_has(&gpu, NUMBER_FP32) && !gpu_has(&gpu, NUMBER_FP16));
+	gpu.fp16_flops = 4.1e12;
+	CHECK(gpu_has(&gpu, NUMBER_FP16));
+	gpu.generation = GENERATION_VOLTA;
+	gpu.fp16_flops = 0;
+	CHECK(gpu_has(&gpu, NUMBER_FP16));
+}
+
 static const struct test tests[] = {
+	TEST(missing_types_are_computed_in_wider_ones),
+	TEST(half_precision_must_be_faster),
 	TEST(arithmetic_and_board_limit_the_power),
 	TEST(names_of_the_driver_lead_to_their_profiles),
 	TEST(other_gpus_are_refused_with_the_reason_and_the_nearest),
