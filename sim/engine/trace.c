@@ -68,8 +68,6 @@ void trace_message(struct trace *trace, uint64_t message, bool sends)
 
 void trace_counter(struct trace *trace, const struct counter *counter)
 {
-	if (!trace)
-		return;
 	struct counter *kept = VEC_PUSH(trace->arena, &trace->counters);
 	double *values = ARENA_ARRAY(trace->arena, counter->count, double);
 	memcpy(values, counter->values, counter->count * sizeof *values);
@@ -79,7 +77,7 @@ void trace_counter(struct trace *trace, const struct counter *counter)
 
 size_t trace_counter_count(const struct trace *trace)
 {
-	return trace ? trace->counters.count : 0;
+	return trace->counters.count;
 }
 
 const struct counter *trace_counter_at(const struct trace *trace, size_t index)
@@ -101,7 +99,7 @@ const struct span *trace_span_at(const struct trace *trace, size_t index)
 
 size_t trace_track_count(const struct trace *trace)
 {
-	return trace ? trace->tracks.count : 0;
+	return trace->tracks.count;
 }
 
 const char *trace_track_group(const struct trace *trace, size_t track)

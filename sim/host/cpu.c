@@ -326,7 +326,7 @@ static void woken_start(void *ctx, uint64_t over)
 void cpu_serve_woken(struct cpu *cpu, double slice_s, double work_s, const char *label,
 		     event_fn *fn, void *ctx, uint64_t arg)
 {
-	if (cpu->guest || (!cpu->serving && cpu->woken.count == 0)) {
+	if (!cpu->serving && cpu->woken.count == 0) {
 		cpu_serve(cpu, work_s, label, fn, ctx, arg);
 		return;
 	}

@@ -100,8 +100,6 @@ static double threads_running(struct guest *guest, double threads_count)
 void guest_work_add(struct guest *guest, double work_s, double threads_count,
 		    struct flow_spec *flow)
 {
-	if (work_s <= 0)
-		return;
 	double per_unit = work_s * guest_work_ratio(guest);
 	double most = threads_running(guest, threads_count) * core_speed(guest->host) / per_unit;
 	flow->cap = flow->cap > 0 ? fmin(flow->cap, most) : most;

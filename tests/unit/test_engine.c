@@ -345,6 +345,25 @@ static void trace_keeps_spans_on_their_tracks(void)
 	arena_free(arena);
 }
 
+static void note_too_late(void *ctx, uint64_t arg)
+{
+	struct log *log = ctx;
+	engine_do_at(log->engine, 3000000, note, log, 0);
+}
+
+/* An event without an id cannot be added for a time in the past, either. */
+static void events_in_the_past_fail_the_run(void)
+{
+	struct arena *arena = arena_new();
+	struct log log = {.engine = engine_new(arena, NULL)};
+	engine_at(log.engine, 5000000, note_too_late, &log, 0);
+	CHECK(engine_run(log.engine) == ENGINE_FAILED);
+	CHECK_TEXT(engine_failure(log.engine),
+		   "at 0.000005000000 s (event 1): event scheduled 0.000002000000 s in the past");
+	CHECK(log.count == 0);
+	arena_free(arena);
+}
+
 static void null_trace_records_nothing(void)
 {
 	CHECK(trace_track(NULL, "gpu0", "stream 1") == 0);
@@ -507,6 +526,7 @@ static const struct test tests[] = {
 	TEST(first_failure_is_kept),
 	TEST(seconds_are_rounded_to_picoseconds),
 	TEST(trace_keeps_spans_on_their_tracks),
+	TEST(events_in_the_past_fail_the_run),
 	TEST(null_trace_records_nothing),
 	TEST(names_are_numbered_in_order_of_adding),
 	TEST(events_without_ids_run_in_the_same_order),

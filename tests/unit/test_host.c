@@ -263,6 +263,27 @@ static void virtual_cpus_spread_over_the_cores(void)
 	net_free(net);
 }
 
+/* Two of three cores are reserved, so all other threads run on the third. If all are reserved, they
+ * share the one with the fewest threads. A guest relays all its messages on one core. */
+static void reserved_cores_are_shared_only_if_no_other_is_left(void)
+{
+	struct net *net = net_new();
+	net->host_params.cores_count = 3;
+	net_presets(net->arena, &guest_table, &net->guest_params[0]);
+	struct host *host =
+		host_new(net->arena, net->engine, net->fabric, "host", &net->host_params);
+	struct cpu *a = host_core_reserve(host), *b = host_core_reserve(host);
+	struct cpu *c = host_core_bind(host);
+	CHECK(a != b && c != a && c != b && host_core_bind(host) == c);
+	CHECK(host_core_reserve(host) == c);
+	CHECK(host_core_bind(host) == a && host_core_bind(host) == b);
+	net->guest_params[0].vcpus_count = 2;
+	struct guest *guest = guest_new(host, "guest", 0, &net->guest_params[0]);
+	struct cpu *relay = guest_relay_core(guest);
+	CHECK(guest_core(guest) != relay && guest_relay_core(guest) == relay);
+	net_free(net);
+}
+
 /* send 3 + SELinux 0.3 + 2 packets x (firewall 1 + vNIC 0.5) + packet 0.4 + 1000 B x 0.25 ns = 6.95
  * us; without the options 3.65 us. */
 static void message_work_sums_each_option(void)
@@ -527,6 +548,7 @@ static const struct test tests[] = {
 	TEST(idle_time_counts_from_the_last_service),
 	TEST(power_policy_and_turbo_set_the_clock),
 	TEST(virtual_cpus_spread_over_the_cores),
+	TEST(reserved_cores_are_shared_only_if_no_other_is_left),
 	TEST(message_work_sums_each_option),
 	TEST(offload_enlarges_packets_and_vnics_add_latency),
 	TEST(coalescing_delays_to_the_next_interrupt),

@@ -217,6 +217,12 @@ static void file_server_adds_the_network(void)
 	disk.net->guest_params[0].vnic = VNIC_VIRTIO;
 	disk.net->guest_params[0].vnic_latency_s = 1e-3;
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 24e-3, 1e-4);
+	/* On the guest's own node there is no network: 10 ms, and 10 MB at 10 GB/s. */
+	disk = server_new();
+	disk.params.node = "a";
+	disk.net->guest_params[0].vnic = VNIC_VIRTIO;
+	disk.net->guest_params[0].vnic_latency_s = 1e-3;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 11e-3, 1e-4);
 	/* 0.1 us per byte on one receiving thread give 10 MB/s. */
 	disk = server_new();
 	disk.net->guest_params[0].byte_spB = 0.1e-6;
