@@ -277,7 +277,7 @@ static void reserved_cores_are_shared_only_if_no_other_is_left(void)
 	CHECK(a != b && c != a && c != b && host_core_bind(host) == c);
 	CHECK(host_core_reserve(host) == c);
 	CHECK(host_core_bind(host) == a && host_core_bind(host) == b);
-	net->guest_params[0].vcpus_count = 2;
+	net->guest_params[0].vcpus_count = 3;
 	struct guest *guest = guest_new(host, "guest", 0, &net->guest_params[0]);
 	struct cpu *relay = guest_relay_core(guest);
 	CHECK(guest_core(guest) != relay && guest_relay_core(guest) == relay);
