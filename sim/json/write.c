@@ -157,7 +157,7 @@ void jw_real(struct json_writer *json, const char *key, double value)
 	put_key(json, key);
 	if (json->style != JSON_DENSE || !isfinite(value))
 		jw_number(json->out, value);
-	else if (fabs(value) < 0x1p53 && !(value < floor(value) || value > floor(value)))
+	else if (fabs(value) < 0x1p53 && value <= floor(value))
 		fprintf(json->out, "%.0f", value);
 	else
 		fprintf(json->out, "%.9g", value);

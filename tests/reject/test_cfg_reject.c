@@ -349,6 +349,18 @@ static void malformed_value_groups_are_refused(void)
 		{"value = \"3 B/s\"; interval = \"101 %\";",
 		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
 		 "%\")"},
+		{"value = \"3 B/s\"; interval = \"-1 %\";",
+		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
+		 "%\")"},
+		{"value = \"3 B/s\"; interval = ( 1 );",
+		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
+		 "%\")"},
+		{"value = \"3 B/s\"; low = \"2 B/s\"; interval = \"5 %\";",
+		 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
+		 "of "
+		 "the two)"},
+		{"value = \"3 B/s\"; freedom = \"x\";",
+		 "t.cfg:2: link 'wire': bandwidth.freedom is not a number above 0 (write 3)"},
 		{"value = \"3 B/s\"; freedom = 0;",
 		 "t.cfg:2: link 'wire': bandwidth.freedom is not a number above 0 (write 3)"},
 		{"value = \"3 B/s\"; follows = ( { path = \"a.b\"; by = 1000.5; } );",
@@ -367,6 +379,34 @@ static void malformed_value_groups_are_refused(void)
 		struct diag *diag = diag_new(arena);
 		read_wire(arena, diag,
 			  arena_printf(arena, "wire = { bandwidth = {\n%s\n}; };", slips[i].text));
+		check_answers(diag, &slips[i].answer, 1);
+		arena_free(arena);
+	}
+}
+
+/* Each kind of parameter has an example of its own, and only numbers have intervals. */
+static void value_groups_of_each_kind_have_their_example(void)
+{
+	static const struct slip slips[] = {
+		{"full_duplex = { note = \"x\"; };",
+		 "t.cfg:1: link 'wire': full_duplex is a group without a value (write { value = "
+		 "true; })"},
+		{"kind = { note = \"x\"; };",
+		 "t.cfg:1: link 'wire': kind is a group without a value (write { value = "
+		 "\"copper\"; })"},
+		{"name = { note = \"x\"; };",
+		 "t.cfg:1: link 'wire': name is a group without a value (write { value = "
+		 "\"...\"; })"},
+		{"full_duplex = { value = true; high = true; };",
+		 "t.cfg:1: link 'wire': full_duplex is not a number and cannot have an interval "
+		 "(write the value without a group)"},
+	};
+	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		read_wire(arena, diag,
+			  arena_printf(arena, "wire = { bandwidth = \"1 B/s\"; %s };",
+				       slips[i].text));
 		check_answers(diag, &slips[i].answer, 1);
 		arena_free(arena);
 	}
@@ -486,6 +526,7 @@ static const struct test tests[] = {
 	TEST(changed_text_is_read_or_refused),
 	TEST(wrong_values_are_refused_with_their_line),
 	TEST(malformed_value_groups_are_refused),
+	TEST(value_groups_of_each_kind_have_their_example),
 	TEST(value_instead_of_a_group_is_refused),
 	TEST(all_errors_of_a_group_are_reported),
 	TEST(wrong_overrides_are_refused_with_a_suggestion),

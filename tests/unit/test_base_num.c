@@ -98,6 +98,24 @@ static void minimiser_finds_a_minimum_inside_the_box(void)
 	CHECK(!b.outside);
 }
 
+/* The first coordinate has one value only, and the second no bounds, or one at 7. */
+static void minimiser_needs_no_bounds(void)
+{
+	static const double low[] = {3, -INFINITY}, high[] = {3, INFINITY};
+	static const double above[] = {3, 7}, below[] = {3, -7};
+	struct bowl b = {.x = 12, .y = 2};
+	double x[] = {1, 100};
+	num_minimise(bowl, &b, 2, x, bowl_step, low, high, 1e-9, 2000);
+	CHECK(x[0] == 3);
+	CHECK_NEAR(x[1], 2, 1e-4);
+	x[1] = 100;
+	num_minimise(bowl, &b, 2, x, bowl_step, above, high, 1e-9, 2000);
+	CHECK_NEAR(x[1], 7, 1e-4);
+	x[1] = -100;
+	num_minimise(bowl, &b, 2, x, bowl_step, low, below, 1e-9, 2000);
+	CHECK_NEAR(x[1], -7, 1e-4);
+}
+
 /* The bowl's middle is outside the box; its nearest point in the box is (10, 2). */
 static void minimiser_finds_a_minimum_at_a_bound(void)
 {
@@ -194,6 +212,7 @@ static const struct test tests[] = {
 	TEST(normal_quantiles_match_tables),
 	TEST(minimiser_finds_a_minimum_inside_the_box),
 	TEST(minimiser_finds_a_minimum_at_a_bound),
+	TEST(minimiser_needs_no_bounds),
 	TEST(minimiser_mirrors_a_start_outside),
 	TEST(minimiser_stops_after_its_evaluations),
 	TEST(minimiser_keeps_the_start_if_all_values_are_nan),

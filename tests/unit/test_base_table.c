@@ -166,12 +166,42 @@ static void long_lines_break_between_words_and_short_ones_stay(void)
 		   "twelve bytes\n  and more\n\n  a  b\n  five words\n    are too\n    long\nend");
 }
 
+/* A line that begins so far to the right that nothing would fit stays whole. */
+static void deeply_indented_lines_stay_whole(void)
+{
+	static const char *const expected[] = {"    a b c", "    a b\n      c"};
+	for (size_t width = 6; width < 8; width++) {
+		char text[100] = "";
+		FILE *out = tmpfile();
+		if (!CHECK(out != NULL))
+			return;
+		lines_wrap(out, "    a b c", width);
+		rewind(out);
+		text[fread(text, 1, sizeof text - 1, out)] = '\0';
+		fclose(out);
+		CHECK_TEXT(text, expected[width - 6]);
+	}
+}
+
+static void only_the_first_words_and_cells_are_taken(void)
+{
+	const char *parts[3] = {NULL};
+	CHECK(lines_words((char[]){" a  b c"}, " ", parts, 2) == 2);
+	CHECK_TEXT(parts[0], "a");
+	CHECK_TEXT(parts[1], "b");
+	CHECK(lines_cells((char[]){"\"a,b\" , c,d"}, ',', parts, 2) == 2);
+	CHECK_TEXT(parts[0], "a,b");
+	CHECK_TEXT(parts[1], "c");
+	CHECK(parts[2] == NULL);
+}
+
 static void invisible_characters_are_shown_as_escapes(void)
 {
 	struct arena *arena = arena_new();
 	CHECK_TEXT(text_visible(arena, "a\xe2\x80\xae"
 				       "b\xef\xbb\xbf \xc2\xad"),
 		   "a\\u202eb\\ufeff \\u00ad");
+	CHECK_TEXT(text_visible(arena, "a\x7f"), "a\\x7f");
 	CHECK_TEXT(text_visible(arena, "\xc3\xa9 \xe2\x82\xac \xff"),
 		   "\xc3\xa9 \xe2\x82\xac \\xff");
 	char bytes[60001] = "";
@@ -290,6 +320,8 @@ static const struct test tests[] = {TEST(only_whole_words_are_in_a_list),
 				    TEST(columns_that_do_not_fit_follow_below),
 				    TEST(wide_first_column_is_replaced_by_numbers_below),
 				    TEST(long_lines_break_between_words_and_short_ones_stay),
+				    TEST(deeply_indented_lines_stay_whole),
+				    TEST(only_the_first_words_and_cells_are_taken),
 				    TEST(invisible_characters_are_shown_as_escapes),
 				    TEST(cells_align_by_column_and_utf8_width),
 				    TEST(long_last_column_breaks_between_words)};

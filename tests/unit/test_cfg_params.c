@@ -269,6 +269,8 @@ static void words_are_the_first_phrase_of_the_help_and_the_object(void)
 	CHECK_TEXT(cfg_param_words(arena, "link.*.latency", &row), "one-way latency of every link");
 	CHECK_TEXT(cfg_param_words(arena, "gpu.*.slice", &row), "one-way latency of every GPU");
 	CHECK_TEXT(cfg_param_words(arena, "shm.latency", &row), "one-way latency");
+	CHECK_TEXT(cfg_param_words(arena, "link.*.a.latency", &row), "one-way latency of *.a");
+	CHECK_TEXT(cfg_param_words(arena, "half_work", NULL), "half work");
 	CHECK_TEXT(cfg_param_words(arena, "efficiency.p100.vgg16.half_work", NULL),
 		   "half work of p100.vgg16");
 	arena_free(arena);

@@ -27,16 +27,19 @@ static void every_type_of_setting_is_read(void)
 		       "/* another\n comment */ big = 4294967296L; least = -2147483648;\n"
 		       "group = { inner : 1, other = 2; }\n"
 		       "list = ( \"x\", 3, { y = 4; } ); // end\n"
-		       "array = [ 1, 2,\n 3 ]; mask = 0xff; empty = (); small = -1.5e-3;");
+		       "array = [ 1, 2,\n 3 ]; mask = 0xff; empty = (); small = -1.5e-3;\n"
+		       "plus = +2147483647; large = 1.5e+3;");
 	double number;
 	bool flag;
-	CHECK(cfg_is_group(root) && cfg_count(root) == 12);
+	CHECK(cfg_is_group(root) && cfg_count(root) == 14);
 	CHECK(cfg_number(cfg_child(root, "count"), &number) && number == 8);
 	CHECK(cfg_number(cfg_child(root, "share"), &number) && number == 0.25);
 	CHECK(cfg_number(cfg_child(root, "big"), &number) && number == 4294967296.0);
 	CHECK(cfg_number(cfg_child(root, "least"), &number) && number == -2147483648.0);
 	CHECK(cfg_number(cfg_child(root, "mask"), &number) && number == 255);
 	CHECK(cfg_number(cfg_child(root, "small"), &number) && number == -1.5e-3);
+	CHECK(cfg_number(cfg_child(root, "plus"), &number) && number == 2147483647);
+	CHECK(cfg_number(cfg_child(root, "large"), &number) && number == 1500);
 	CHECK(cfg_bool(cfg_child(root, "on_wire"), &flag) && flag);
 	CHECK(!cfg_bool(cfg_child(root, "count"), &flag));
 	CHECK_TEXT(cfg_text(cfg_child(root, "name")), "a \"b\" # c");

@@ -278,7 +278,9 @@ static void reserved_cores_are_shared_only_if_no_other_is_left(void)
 	CHECK(host_core_reserve(host) == c);
 	CHECK(host_core_bind(host) == a && host_core_bind(host) == b);
 	net->guest_params[0].vcpus_count = 3;
-	struct guest *guest = guest_new(host, "guest", 0, &net->guest_params[0]);
+	struct host *other =
+		host_new(net->arena, net->engine, net->fabric, "other", &net->host_params);
+	struct guest *guest = guest_new(other, "guest", 0, &net->guest_params[0]);
 	struct cpu *relay = guest_relay_core(guest);
 	CHECK(guest_core(guest) != relay && guest_relay_core(guest) == relay);
 	net_free(net);

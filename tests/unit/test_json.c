@@ -228,6 +228,34 @@ static void documents_have_each_key_once(void)
 	arena_free(arena);
 }
 
+static bool take_count(void *ctx, const struct json *value, struct origin origin)
+{
+	return json_count_of(value, ctx);
+}
+
+/* Counts are whole numbers without a sign that fit into 63 bits. */
+static void counts_are_whole_numbers(void)
+{
+	static const struct {
+		const char *text;
+		bool count;
+	} cases[] = {{"0", true},
+		     {"9223372036854775807", true},
+		     {"9223372036854775808", false},
+		     {"99999999999999999999", false},
+		     {"-1", false},
+		     {"1.0", false},
+		     {"1e3", false},
+		     {"\"1\"", false},
+		     {"1 2", false}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		uint64_t count = 7;
+		CHECK(json_text_read(cases[i].text, strlen(cases[i].text), take_count, &count) ==
+		      cases[i].count);
+		CHECK(count == (cases[i].count ? strtoull(cases[i].text, NULL, 10) : 7));
+	}
+}
+
 /* Times are rounded to the nearest nanosecond. Other numbers have the fewest of 15 to 17 digits
  * that read back as the same double; dense ones have 9. A character above U+FFFF is two escapes:
  * U+1D173 is 0xd800 + (0xd173 >> 10), 0xdc00 + (0xd173 & 0x3ff). */
@@ -301,6 +329,7 @@ static const struct test tests[] = {
 	TEST(json_writer_rounds_times_and_keeps_numbers),
 	TEST(json_writer_escapes_texts_and_indents),
 	TEST(documents_have_each_key_once),
+	TEST(counts_are_whole_numbers),
 	TEST(json_reader_returns_each_token),
 	TEST(json_reader_decodes_texts_and_counts_lines),
 	TEST(json_reader_accepts_nan_and_control_characters),
