@@ -158,9 +158,8 @@ bool json_number_of(const struct json *value, double *number)
 bool json_count_of(const struct json *value, uint64_t *count)
 {
 	bool whole = json_is(value, JP_NUMBER) && !value->text[strspn(value->text, "0123456789")];
-	errno = 0;
 	uint64_t read = whole ? strtoull(value->text, NULL, 10) : 0;
-	if (!whole || errno != 0 || read > INT64_MAX)
+	if (!whole || read > INT64_MAX) /* too large a number is read as UINT64_MAX */
 		return false;
 	*count = read;
 	return true;

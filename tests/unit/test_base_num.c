@@ -114,6 +114,13 @@ static void minimiser_needs_no_bounds(void)
 	x[1] = -100;
 	num_minimise(bowl, &b, 2, x, bowl_step, low, below, 1e-9, 2000);
 	CHECK_NEAR(x[1], -7, 1e-4);
+	/* one evaluation, at the start that is mirrored at the bound */
+	x[1] = 5;
+	num_minimise(bowl, &b, 2, x, bowl_step, above, high, 1e-9, 1);
+	CHECK(x[1] == 9);
+	x[1] = -5;
+	num_minimise(bowl, &b, 2, x, bowl_step, low, below, 1e-9, 1);
+	CHECK(x[1] == -9);
 }
 
 /* The bowl's middle is outside the box; its nearest point in the box is (10, 2). */
