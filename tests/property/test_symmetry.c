@@ -527,7 +527,41 @@ static void nearly_alike_machines_are_only_inside_or_outside(void)
 	CHECK(fold_distance(&fold, 1, 1) == FOLD_INSIDE);
 }
 
+/* Machines 0 to 3 are of one kind and 4 and 5 of another, each below a leaf of its own, two leaves
+ * to a pod. The first machine of a kind represents all, and its leaf and pod that part of the leaves
+ * and pods. By level, one leaf and one pod represent all. */
+static void representatives_of_each_kind_have_their_part_of_the_leaves(void)
+{
+	static const uint32_t leaves[2][6] = {{4, 0, 0, 0, 2, 0}, {6, 0, 0, 0, 0, 0}};
+	static const uint32_t pods[2][3] = {{2, 0, 1}, {3, 0, 0}};
+	uint32_t number_of[] = {0, 1, 2, 3, 4, 5, 6}, pod_of[] = {0, 0, 1, 1, 2, 2};
+	uint32_t kind_of[] = {0, 0, 0, 0, 1, 1};
+	for (int by_level = 0; by_level < 2; by_level++) {
+		struct arena *arena = arena_new();
+		struct fold fold = {.rank_count = 6,
+				    .machine_count = 6,
+				    .leaf_count = 6,
+				    .pod_count = 3,
+				    .machine_of = number_of,
+				    .first_rank = number_of,
+				    .leaf_of = number_of,
+				    .pod_of = pod_of,
+				    .kind_of = kind_of,
+				    .near = true,
+				    .by_level = by_level};
+		fold_by_kind(arena, &fold);
+		CHECK(fold.class_count == 2 && fold.count_of[0] == 4 && fold.count_of[4] == 2);
+		for (size_t i = 0; i < 6; i++) {
+			CHECK(fold.like[i] == (i < 4 ? 0 : 4));
+			CHECK(fold.leaf_count_of[i] == leaves[by_level][i]);
+			CHECK(fold.pod_count_of[i / 2] == pods[by_level][i / 2]);
+		}
+		arena_free(arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(representatives_of_each_kind_have_their_part_of_the_leaves),
 	TEST(one_machine_knows_that_messages_to_others_are_staged),
 	TEST(groups_across_small_machines_are_near_the_exact_result),
 	TEST(large_plans_are_near_the_exact_result),
