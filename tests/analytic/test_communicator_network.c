@@ -314,10 +314,11 @@ static void virtual_nics_add_their_latency_at_both_ends(void)
 }
 
 /* Go-back-N with loss p = 0.01. The round trip is 8 us, in which 10 GB/s send a window of
- * 19.53 packets of 4096 B. The link reaches this part of its bandwidth:
+ * 19.53 packets of 4096 B, which are also assumed if the link has none. The link reaches this part
+ * of its bandwidth:
  *
  *   (1 - p) / (1 - p + p * window) */
-static void packet_loss_lowers_the_rdma_bandwidth(void)
+static void check_loss(double packet_B)
 {
 	struct comm_world *w = comm_world_new();
 	w->transport = "rdma";
@@ -327,7 +328,7 @@ static void packet_loss_lowers_the_rdma_bandwidth(void)
 	comm_link(w, "pcie", "u1", "h1", 10 * RATE_BPS, 0);
 	const struct link_traits traits = {.capacity_Bps = {RATE_BPS, RATE_BPS},
 					   .latency_s = 4e-6,
-					   .packet_payload_B = 4096,
+					   .packet_payload_B = packet_B,
 					   .loss_ratio = {0.01, 0.01}};
 	fabric_link_add(w->fabric, "cable", link_kind_find("roce"),
 			fabric_node_find(w->fabric, "h0"), fabric_node_find(w->fabric, "h1"),
@@ -336,6 +337,12 @@ static void packet_loss_lowers_the_rdma_bandwidth(void)
 	double ratio = 0.99 / (0.99 + 0.01 * window);
 	CHECK_NEAR(s_from_ps(ring_time_ps(w, 2)), 2 * (4e-6 + 100e-6 / ratio), 1e-8);
 	arena_free(w->arena);
+}
+
+static void packet_loss_lowers_the_rdma_bandwidth(void)
+{
+	check_loss(4096);
+	check_loss(0);
 }
 
 /* ---- TCP ---- */

@@ -72,6 +72,38 @@ static void the_plugin_of_efa_plans_with_a_latency_of_the_generation(void)
 	}
 }
 
+/* The tuner of EFA's plugin for B200: trees with LL128 end at 4,718,592 B for 16 GPUs and at
+ * 18,350,080 B for 32, so in the middle for 24. Rings with Simple follow NVLink SHARP from 22.7 GB
+ * on with 1024 GPUs, and never with 2048 or more. */
+static void the_plugin_of_efa_interpolates_its_table(void)
+{
+	static const struct {
+		size_t machines;
+		double size_B;
+		enum cost_model cost;
+		enum protocol protocol;
+	} rows[] = {{3, 393216, COST_TREE, PROTOCOL_LL},
+		    {3, 393217, COST_TREE, PROTOCOL_LL128},
+		    {3, 11534336, COST_TREE, PROTOCOL_LL128},
+		    {3, 11534337, COST_RING, PROTOCOL_LL128},
+		    {4, 18350080, COST_TREE, PROTOCOL_LL128},
+		    {4, 18350081, COST_RING, PROTOCOL_LL128},
+		    {128, 22732444432, COST_MULTICAST, PROTOCOL_SIMPLE},
+		    {128, 22732444433, COST_RING, PROTOCOL_SIMPLE},
+		    {256, 1e12, COST_MULTICAST, PROTOCOL_SIMPLE},
+		    {512, 1e12, COST_MULTICAST, PROTOCOL_SIMPLE}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct comm_shape shape = nodes(rows[i].machines);
+		enum cost_model cost = COST_SHOTS;
+		enum protocol protocol = PROTOCOL_COUNT;
+		shape.efa_generation = 4;
+		CHECK(efa_tuned(&shape, rows[i].size_B, &cost, &protocol));
+		CHECK(cost == rows[i].cost && protocol == rows[i].protocol);
+		shape.rank_count--;
+		CHECK(!efa_tuned(&shape, rows[i].size_B, &cost, &protocol));
+	}
+}
+
 /* Two experts of a token are on two machines: 2 (1 - 1/4) = 1.5 machines have one, so a row for
  * each expert is 2/1.5 rows too many. 16 GPUs have 16 (1 - (15/16)^2) = 1.9375 of them. */
 static void tokens_cross_the_network_once_for_each_machine(void)
@@ -325,6 +357,7 @@ static const struct test tests[] = {
 	TEST(custom_all_reduce_takes_one_shot_for_small_buffers_and_two_for_larger_ones),
 	TEST(each_engine_has_its_own_sizes),
 	TEST(the_plugin_of_efa_plans_with_a_latency_of_the_generation),
+	TEST(the_plugin_of_efa_interpolates_its_table),
 	TEST(tokens_cross_the_network_once_for_each_machine),
 	TEST(custom_all_reduce_needs_access_to_all_peers),
 	TEST(one_shot_divides_the_kernels_bandwidth_among_the_peers),

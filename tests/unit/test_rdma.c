@@ -226,6 +226,32 @@ static void message_behind_a_lost_one_reports_the_loss(void)
 	net_free(net);
 }
 
+/* The message behind a lost one is long, and its rendezvous takes longer than the lost one. So no
+ * packet reports the loss, which costs the timeout each time. */
+static void message_that_is_not_ready_reports_no_loss(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	size_t lost_count = 0;
+	net->link.loss_ratio[0] = 0.3;
+	params.post_s = params.completion_s = 0;
+	params.eager_B = 100;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	for (uint64_t i = 0; i < 40; i += 2) {
+		double start_s = net_now_s(net);
+		net_send(net, 0, 1, i);
+		net_send(net, 0, 101, i + 1);
+		net_run(net);
+		double took_s = net->delivered_s[i] - start_s;
+		CHECK(took_s < 2e-6 || took_s > params.timeout_s);
+		lost_count += took_s > params.timeout_s;
+	}
+	CHECK(lost_count >= 2 && lost_count <= 14); /* of 20, 6 with a deviation of 2 */
+	net_free(net);
+}
+
 /* Short messages at any loss are delivered in order or end in a verdict; a lost one costs the NIC's
  * timeout. */
 static void any_loss_ends_in_delivery_or_verdict(void)
@@ -473,6 +499,7 @@ static const struct test tests[] = {
 	TEST(loss_lowers_the_goodput_by_go_back_n),
 	TEST(lost_short_messages_are_sent_again),
 	TEST(message_behind_a_lost_one_reports_the_loss),
+	TEST(message_that_is_not_ready_reports_no_loss),
 	TEST(any_loss_ends_in_delivery_or_verdict),
 	TEST(connection_without_retries_fails_at_the_first_loss),
 	TEST(connection_fails_after_its_requests),
