@@ -119,8 +119,7 @@ static struct via find_via(const struct communicator *comm, const struct way *wa
 static bool reach_rail(struct communicator *comm, struct leg *leg, const struct rank_state *a,
 		       const struct rank_state *via, int out)
 {
-	return comm->library->pxn &&
-	       leg_nvlink(comm, leg, a->gpu_node, via->gpu_node) &&
+	return comm->library->pxn && leg_nvlink(comm, leg, a->gpu_node, via->gpu_node) &&
 	       leg_route(comm, leg, via->gpu_node, out, TRAFFIC_COPIES);
 }
 
@@ -140,8 +139,7 @@ static bool takes_rail(const struct communicator *comm, const struct way *way, s
 	int rail = comm->rings.adapter_of[via];
 	if (comm->library->cross_nic_count == 1)
 		return false;
-	return rail != out || (via != way->from &&
-			       is_far(comm, &comm->ranks[way->from], out) &&
+	return rail != out || (via != way->from && is_far(comm, &comm->ranks[way->from], out) &&
 			       !is_far(comm, &comm->ranks[via], rail));
 }
 

@@ -129,8 +129,7 @@ static int compare_hops(const struct route_search *search, struct hop a, struct 
 	const struct fabric *fabric = search->fabric;
 	int from = hop_from(fabric, a), to[2] = {hop_to(fabric, a), hop_to(fabric, b)};
 	const struct adjacency *nodes = fabric->nodes.items;
-	bool spreads =
-		forwards(search, from) && forwards(search, to[0]) && forwards(search, to[1]);
+	bool spreads = forwards(search, from) && forwards(search, to[0]) && forwards(search, to[1]);
 	bool in_torus = search->in_torus[0] && search->in_torus[1] && nodes[from].in_torus &&
 			nodes[to[0]].in_torus && nodes[to[1]].in_torus;
 	if (spreads && in_torus && to[0] != to[1])

@@ -133,8 +133,8 @@ static void static_routes_take_the_ports_of_receivers(void)
 	for (uint32_t i = 0; i < 8; i++) {
 		size_t host = comm_host(w);
 		const char *nic = arena_printf(w->arena, "nic%u", i);
-		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), host_name(w->hosts[host]),
-			  1e15, 0);
+		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]),
+			  host_name(w->hosts[host]), 1e15, 0);
 		comm_link(w, "pcie", host_name(w->hosts[host]), nic, 1e15, 0);
 		port.port = i / 2 + 1;
 		fabric_link_add(w->fabric, arena_printf(w->arena, "port%u", i),

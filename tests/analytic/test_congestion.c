@@ -194,8 +194,8 @@ static void flows_that_something_else_limits_pause_no_port(void)
 		for (int i = 0; i < 2; i++) {
 			int from = 1 + 2 * i;
 			struct flow_spec spec = {.size = 1e6, .cap = capped ? 10 : 0};
-			const struct route *route = fabric_route(
-				site.fabric, site.hosts[from], site.hosts[0], TRAFFIC_RDMA);
+			const struct route *route = fabric_route(site.fabric, site.hosts[from],
+								 site.hosts[0], TRAFFIC_RDMA);
 			route_uses(site.fabric, route, 0, 1e6, &spec);
 			if (!capped)
 				flow_use_add(&spec, core, 1);

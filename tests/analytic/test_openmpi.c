@@ -310,7 +310,7 @@ int main(void)
 		TEST(rings_keep_their_bandwidth_without_a_queue),
 		TEST(consent_waits_in_the_queue_of_the_adapter),
 		TEST(consent_waits_only_for_data_that_has_not_left),
-	TEST(consent_waits_for_all_connections_of_the_adapter),
+		TEST(consent_waits_for_all_connections_of_the_adapter),
 		TEST(binomial_broadcast_shares_the_adapter_of_the_root),
 		TEST(ranks_in_host_memory_add_on_their_core),
 		TEST(gloo_adds_one_half_while_it_sends_the_other),

@@ -289,8 +289,8 @@ static void cancelled_flow_frees_its_share(void)
 	close_bench(&bench);
 }
 
-/* The first of two flows of 50 and 100 units is cancelled, or gets a cap, by an earlier event of the
- * time at which it ends, 1 s. The other one has 50 left at 100/s and ends at 1.5 s. */
+/* The first of two flows of 50 and 100 units is cancelled, or gets a cap, by an earlier event of
+ * the time at which it ends, 1 s. The other one has 50 left at 100/s and ends at 1.5 s. */
 static void change_at_the_end_of_a_flow_ends_no_other(void)
 {
 	for (int capped = 0; capped < 2; capped++) {
@@ -298,8 +298,7 @@ static void change_at_the_end_of_a_flow_ends_no_other(void)
 		int link = fabric_resource_add(bench.fabric, "link", 100);
 		struct flow_spec a = flow_over(&bench, 0, 50, link),
 				 b = flow_over(&bench, 1, 100, link);
-		engine_at(bench.engine, ps(1), capped ? cap_25 : cancel, &bench,
-			  (uint64_t)capped);
+		engine_at(bench.engine, ps(1), capped ? cap_25 : cancel, &bench, (uint64_t)capped);
 		start(&bench, &a);
 		start(&bench, &b);
 		CHECK(engine_run(bench.engine) == ENGINE_DRAINED);

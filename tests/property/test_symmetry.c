@@ -528,8 +528,8 @@ static void nearly_alike_machines_are_only_inside_or_outside(void)
 }
 
 /* Machines 0 to 3 are of one kind and 4 and 5 of another, each below a leaf of its own, two leaves
- * to a pod. The first machine of a kind represents all, and its leaf and pod that part of the leaves
- * and pods. By level, one leaf and one pod represent all. */
+ * to a pod. The first machine of a kind represents all, and its leaf and pod that part of the
+ * leaves and pods. By level, one leaf and one pod represent all. */
 static void representatives_of_each_kind_have_their_part_of_the_leaves(void)
 {
 	static const uint32_t leaves[2][6] = {{4, 0, 0, 0, 2, 0}, {6, 0, 0, 0, 0, 0}};

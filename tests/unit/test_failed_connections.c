@@ -50,7 +50,9 @@ static void opened(void *ctx, uint64_t arg)
 	called_back(ctx, arg);
 	for (size_t i = 0; i < w->message_count; i++)
 		engine_after(w->net->engine, ps_from_s(0.03 * (double)i), send_both, w,
-			     i % 20 == 19 ? 200000 : i % 2 ? 100 : 6000);
+			     i % 20 == 19 ? 200000
+			     : i % 2      ? 100
+					  : 6000);
 }
 
 /* Returns true if the connection has failed. */

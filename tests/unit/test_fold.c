@@ -8,8 +8,8 @@ static int meeting(struct site *site, int top, int a, int b, enum fold_level lev
 	return fold_meeting(site->fabric, top, a, b, level, TRAFFIC_RDMA);
 }
 
-/* Adapters 0 and 1 are at the first leaf and 2 at the second, adapter 3 is at the spine, and adapter
- * 4 has no cable. */
+/* Adapters 0 and 1 are at the first leaf and 2 at the second, adapter 3 is at the spine, and
+ * adapter 4 has no cable. */
 static void messages_meet_at_the_first_common_switch(void)
 {
 	struct site site;
@@ -40,7 +40,7 @@ static void groups_fold_if_their_members_have_equal_places(void)
 {
 	static const struct {
 		size_t members[4], count, simulated_count;
-	} cases[] = {{{0, 2}, 2, 1},       {{1, 3}, 2, 1},    {{0, 1, 2, 3}, 4, 2}, {{0, 3}, 2, 0},
+	} cases[] = {{{0, 2}, 2, 1},    {{1, 3}, 2, 1},    {{0, 1, 2, 3}, 4, 2}, {{0, 3}, 2, 0},
 		     {{0, 1, 2}, 3, 0}, {{0, 2, 3}, 3, 0}, {{2, 3}, 2, 2}};
 	uint32_t machine_of[] = {0, 0, 1, 1}, first_rank[] = {0, 2, 4}, leaf_of[] = {0, 1};
 	uint32_t pod_of[] = {0, 0}, like[] = {0, 0}, count_of[] = {2, 0};
@@ -54,8 +54,7 @@ static void groups_fold_if_their_members_have_equal_places(void)
 				  .count_of = count_of};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct arena *arena = arena_new();
-		const struct fold *part =
-			fold_part(arena, &fold, cases[i].members, cases[i].count);
+		const struct fold *part = fold_part(arena, &fold, cases[i].members, cases[i].count);
 		CHECK((part != NULL) == (cases[i].simulated_count > 0));
 		if (part) {
 			CHECK(part->simulated_count == cases[i].simulated_count);

@@ -117,7 +117,8 @@ static void wrong_algorithms_are_refused_with_their_line(void)
 		 ":4: the thread block of this step has no such peer"},
 		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
 			 "put", "-1") "</tb></gpu></algo>",
-		 ":4: the step has the unknown type \"put\" (farwire reads s, r, rcs, rrc, rrs, rrcs, "
+		 ":4: the step has the unknown type \"put\" (farwire reads s, r, rcs, rrc, rrs, "
+		 "rrcs, "
 		 "cpy, re and nop)"},
 		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
 		      "<step type=\"cpy\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n</tb></gpu></algo>",

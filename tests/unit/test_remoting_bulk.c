@@ -104,8 +104,9 @@ static void stop_and_go_download_sends_one_chunk_at_a_time(void)
 }
 
 /* No copies: the last chunk arrives at 31.25, and the server asks the driver whether the stream is
- * idle (2). An asynchronous copy does not ask, so a kernel before it delays it by nothing. In the other direction the data leave when the stream is idle. Stop-and-go waits for
- * the acknowledgement of each chunk: 30.25 without the copy of 7.6. */
+ * idle (2). An asynchronous copy does not ask, so a kernel before it delays it by nothing. In the
+ * other direction the data leave when the stream is idle. Stop-and-go waits for the acknowledgement
+ * of each chunk: 30.25 without the copy of 7.6. */
 static void zero_copy_avoids_staging(void)
 {
 	struct remote_world w;

@@ -5,7 +5,7 @@
 
 struct cable {
 	double payload_B, overhead_B;
-	int nic;         /* which of the two adapters is connected */
+	int nic;          /* which of the two adapters is connected */
 	bool from_switch; /* the switch is the first end of the link */
 };
 
@@ -71,8 +71,8 @@ static void rings_follow_the_latencies_of_their_machine(void)
 static void goodput_counts_the_packets_of_each_machine(void)
 {
 	static const struct cable cables[] = {{.payload_B = 1000, .overhead_B = 100},
-					   {.payload_B = 1000, .overhead_B = 1000},
-					   {.payload_B = 100, .overhead_B = 100}};
+					      {.payload_B = 1000, .overhead_B = 1000},
+					      {.payload_B = 100, .overhead_B = 100}};
 	for (size_t other = 0; other < 3; other++) {
 		struct site site;
 		site_open(&site);
