@@ -113,7 +113,7 @@ void channel_post(struct packet *packet)
 static void flush(void *ctx, uint64_t arg)
 {
 	struct channel *channel = ctx;
-	if (channel->buffer_count > 0)
+	if (channel->buffer.head)
 		channel_post(channel_packet(channel, PACKET_CALLS));
 }
 

@@ -209,7 +209,7 @@ static void flows_that_something_else_limits_pause_no_port(void)
 }
 
 /* Hosts 1, 2 and 3 send to host 0, 40 each. A core with 100, which host 3 needs for its flow, gives
- * the other 60 to another flow, because a core is no port that can be paused. */
+ * the other 60 to another flow, because only ports are paused. */
 static void only_ports_are_paused(void)
 {
 	struct site site = open_site(CABLES_SPRAY, CONGESTION_PFC);

@@ -357,10 +357,7 @@ static void malformed_value_groups_are_refused(void)
 		 "%\")"},
 		{"value = \"3 B/s\"; low = \"2 B/s\"; interval = \"5 %\";",
 		 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
-		 "of "
-		 "the two)"},
-		{"value = \"3 B/s\"; freedom = \"x\";",
-		 "t.cfg:2: link 'wire': bandwidth.freedom is not a number above 0 (write 3)"},
+		 "of the two)"},
 		{"value = \"3 B/s\"; freedom = 0;",
 		 "t.cfg:2: link 'wire': bandwidth.freedom is not a number above 0 (write 3)"},
 		{"value = \"3 B/s\"; follows = ( { path = \"a.b\"; by = 1000.5; } );",
@@ -397,6 +394,8 @@ static void value_groups_of_each_kind_have_their_example(void)
 		{"name = { note = \"x\"; };",
 		 "t.cfg:1: link 'wire': name is a group without a value (write { value = "
 		 "\"...\"; })"},
+		{"latency = { value = \"1 us\"; freedom = \"x\"; };",
+		 "t.cfg:1: link 'wire': latency.freedom is not a number above 0 (write 3)"},
 		{"full_duplex = { value = true; high = true; };",
 		 "t.cfg:1: link 'wire': full_duplex is not a number and cannot have an interval "
 		 "(write the value without a group)"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What happens after the failure of a connection: it is reported once, the program gets nothing
- * more, and no further byte travels. Receivers work for long, and half of all packets are lost, so
- * that at each failure messages of both directions are in every state. */
+/* The failure of a connection is reported once. Afterwards the program gets nothing more, and no
+ * further byte travels. Receivers work for long, and many packets are lost, so that at each failure
+ * messages of both directions are in every state. */
 #include "sim/transport/rdma.h"
 #include "sim/transport/tcp.h"
 #include "tests/net.h"

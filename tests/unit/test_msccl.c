@@ -70,78 +70,74 @@ static void schedules_have_the_steps_of_the_files(void)
 	}
 }
 
-static void wrong_algorithms_are_refused_with_their_line(void)
-{
 #define ALGO                                                                                       \
 	"<algo proto=\"LL\" nchannels=\"1\" nchunksperloop=\"2\" ngpus=\"2\" "                     \
 	"coll=\"allreduce\">\n"
 #define STEP(type, depid) "<step type=\"" type "\" cnt=\"1\" depid=\"" depid "\" deps=\"0\"/>\n"
-	static const struct {
-		const char *text, *error;
-	} rows[] = {
-		{"{\"name\": \"allreduce\"}", ":1: this is a plan of MSCCL++"},
-		{"<system/>", ":1: an algorithm of MSCCL begins with <algo>"},
-		{"<algo coll=\"custom\"/>", ":1: coll=\"custom\" of <algo> is not known"},
-		{ALGO "<tb/></algo>", ":2: <tb> does not belong here"},
-		{ALGO "<gpu id=\"2\"/></algo>",
-		 ":2: id of <gpu> must be a whole number from 0 to 1"},
-		{ALGO
-		 "<gpu id=\"0\">\n<tb id=\"0\" send=\"0\" recv=\"-1\" chan=\"0\"/></gpu></algo>",
-		 ":3: a thread block cannot exchange data with its own GPU"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
-			 "r", "-1") "</tb></gpu></algo>",
-		 ":4: the thread block of this step has no such peer"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
-			 "s", "-1") "</tb></gpu></algo>",
-		 ":3: the peer does not receive all data"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"1\" chan=\"0\">\n" STEP(
-			 "r", "-1") "</tb></gpu></algo>",
-		 ":3: no thread block of the GPU in recv sends"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n" STEP(
-			 "cpy", "0") "</tb></gpu></algo>",
-		 ":4: this step waits for data or a step that never comes"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n" STEP(
-			 "cpy", "7") "</tb></gpu></algo>",
-		 ":4: the step in depid and deps does not exist"},
-		{ALGO "<gpu id=\"0.5\"/></algo>",
-		 ":2: id of <gpu> must be a whole number from 0 to 1"},
-		{ALGO "<gpu id=\"0\">\n" STEP("cpy", "-1") "</gpu></algo>",
-		 ":3: <step> does not belong here"},
-		{ALGO "<gpu id=\"-1\"/></algo>",
-		 ":2: id of <gpu> must be a whole number from 0 to 1"},
-		{ALGO
-		 "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"0\" chan=\"0\"/></gpu></algo>",
-		 ":3: a thread block cannot exchange data with its own GPU"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"1\" chan=\"0\">\n" STEP(
-			 "s", "-1") "</tb></gpu></algo>",
-		 ":4: the thread block of this step has no such peer"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
-			 "put", "-1") "</tb></gpu></algo>",
-		 ":4: the step has the unknown type \"put\" (farwire reads s, r, rcs, rrc, rrs, "
-		 "rrcs, "
-		 "cpy, re and nop)"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
-		      "<step type=\"cpy\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n</tb></gpu></algo>",
-		 ":4: cnt of a step that moves data must be at least 1"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
-		      "<step type=\"cpy\" cnt=\"1\" depid=\"0\" deps=\"-1\"/>\n</tb></gpu></algo>",
-		 ":4: the step in depid and deps does not exist"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
-		      "<step type=\"cpy\" cnt=\"1\" depid=\"0\" deps=\"1\"/>\n</tb></gpu></algo>",
-		 ":4: the step in depid and deps does not exist"},
-		{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
-		      "<step type=\"nop\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n</tb></gpu></algo>",
-		 ":1: the algorithm has no step that moves data"},
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+static const struct {
+	const char *text, *error;
+} wrong[] = {
+	{"{\"name\": \"allreduce\"}", ":1: this is a plan of MSCCL++"},
+	{"<system/>", ":1: an algorithm of MSCCL begins with <algo>"},
+	{"<algo coll=\"custom\"/>", ":1: coll=\"custom\" of <algo> is not known"},
+	{ALGO "<tb/></algo>", ":2: <tb> does not belong here"},
+	{ALGO "<gpu id=\"2\"/></algo>", ":2: id of <gpu> must be a whole number from 0 to 1"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"0\" recv=\"-1\" chan=\"0\"/></gpu></algo>",
+	 ":3: a thread block cannot exchange data with its own GPU"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
+		 "r", "-1") "</tb></gpu></algo>",
+	 ":4: the thread block of this step has no such peer"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
+		 "s", "-1") "</tb></gpu></algo>",
+	 ":3: the peer does not receive all data"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"1\" chan=\"0\">\n" STEP(
+		 "r", "-1") "</tb></gpu></algo>",
+	 ":3: no thread block of the GPU in recv sends"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n" STEP(
+		 "cpy", "0") "</tb></gpu></algo>",
+	 ":4: this step waits for data or a step that never comes"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n" STEP(
+		 "cpy", "7") "</tb></gpu></algo>",
+	 ":4: the step in depid and deps does not exist"},
+	{ALGO "<gpu id=\"0.5\"/></algo>", ":2: id of <gpu> must be a whole number from 0 to 1"},
+	{ALGO "<gpu id=\"0\">\n" STEP("cpy", "-1") "</gpu></algo>",
+	 ":3: <step> does not belong here"},
+	{ALGO "<gpu id=\"-1\"/></algo>", ":2: id of <gpu> must be a whole number from 0 to 1"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"0\" chan=\"0\"/></gpu></algo>",
+	 ":3: a thread block cannot exchange data with its own GPU"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"1\" chan=\"0\">\n" STEP(
+		 "s", "-1") "</tb></gpu></algo>",
+	 ":4: the thread block of this step has no such peer"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n" STEP(
+		 "put", "-1") "</tb></gpu></algo>",
+	 ":4: the step has the unknown type \"put\" (farwire reads s, r, rcs, rrc, rrs, "
+	 "rrcs, "
+	 "cpy, re and nop)"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+	      "<step type=\"cpy\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n</tb></gpu></algo>",
+	 ":4: cnt of a step that moves data must be at least 1"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+	      "<step type=\"cpy\" cnt=\"1\" depid=\"0\" deps=\"-1\"/>\n</tb></gpu></algo>",
+	 ":4: the step in depid and deps does not exist"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+	      "<step type=\"cpy\" cnt=\"1\" depid=\"0\" deps=\"1\"/>\n</tb></gpu></algo>",
+	 ":4: the step in depid and deps does not exist"},
+	{ALGO "<gpu id=\"0\">\n<tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\">\n"
+	      "<step type=\"nop\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n</tb></gpu></algo>",
+	 ":1: the algorithm has no step that moves data"},
+};
+
+static void wrong_algorithms_are_refused_with_their_line(void)
+{
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		struct arena *arena = arena_new();
 		struct diag *diag = diag_new(arena);
 		char path[] = "/tmp/farwire-msccl-XXXXXX";
 		int fd = mkstemp(path);
 		CHECK(fd >= 0);
-		CHECK(write(fd, rows[i].text, strlen(rows[i].text)) > 0 && close(fd) == 0);
+		CHECK(write(fd, wrong[i].text, strlen(wrong[i].text)) > 0 && close(fd) == 0);
 		CHECK(msccl_read(arena, diag, (struct origin){0}, path) == NULL);
-		if (!CHECK(diag_count(diag) > 0 && strstr(diag_at(diag, 0), rows[i].error)))
+		if (!CHECK(diag_count(diag) > 0 && strstr(diag_at(diag, 0), wrong[i].error)))
 			printf("  %zu: %s\n", i, diag_count(diag) ? diag_at(diag, 0) : "no error");
 		unlink(path);
 		arena_free(arena);

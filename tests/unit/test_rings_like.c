@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings of two machines that differ in one property of one link. What was found for the first one
- * must not be taken over. */
+/* Rings of two machines that differ in one property of one link. Results of the first machine must
+ * not be taken over. */
 #include "tests/ring_site.h"
 
 struct cable {
