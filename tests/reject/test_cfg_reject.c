@@ -312,71 +312,72 @@ static void limits_of_each_quantity_are_kept(void)
 	}
 }
 
+static const struct slip bad_groups[] = {
+	{"low = \"2 B/s\";", "t.cfg:1: link 'wire': bandwidth is a group without a value "
+			     "(write { value = \"25 Gbit/s\"; })"},
+	{"value = 3;", "t.cfg:2: link 'wire': bandwidth.value = 3 has no unit (write a bandwidth "
+		       "such as \"25 Gbit/s\")"},
+	{"value = \"3 B/s\"; low = \"4 B/s\";",
+	 "t.cfg:2: link 'wire': bandwidth = 3 B/s is not between low = 4 B/s and high = 3 "
+	 "B/s"},
+	{"value = \"3 B/s\"; low = \"4 s\";", "t.cfg:2: link 'wire': bandwidth.low = \"4 "
+					      "s\" is a time, not a bandwidth (write for "
+					      "example \"25 Gbit/s\")"},
+	{"value = \"3 B/s\"; high = \"2 B/s\"; interval = \"5 %\";",
+	 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
+	 "of "
+	 "the two)"},
+	{"value = \"3 B/s\"; interval = \"5 s\";",
+	 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
+	 "%\")"},
+	{"value = \"3 B/s\"; origin = \"measure\";",
+	 "t.cfg:2: link 'wire': bandwidth.origin = \"measure\" is unknown (did you mean "
+	 "'measured'?)"},
+	{"value = \"3 B/s\"; origin = 1;",
+	 "t.cfg:2: link 'wire': bandwidth.origin is not a text (write \"measured\")"},
+	{"value = \"3 B/s\"; note = 1;",
+	 "t.cfg:2: link 'wire': bandwidth.note is not a text (put it in quotes)"},
+	{"value = \"3 B/s\";\nlow = \"4 B/s\";\nhigh = \"9 B/s\";",
+	 "t.cfg:3: link 'wire': bandwidth = 3 B/s is not between low = 4 B/s and high = 9 "
+	 "B/s"},
+	{"value = \"3 B/s\";\nlow = \"1 B/s\";\nhigh = \"2 B/s\";",
+	 "t.cfg:4: link 'wire': bandwidth = 3 B/s is not between low = 1 B/s and high = 2 "
+	 "B/s"},
+	{"value = \"3 B/s\"; interval = \"101 %\";",
+	 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
+	 "%\")"},
+	{"value = \"3 B/s\"; interval = \"-1 %\";",
+	 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
+	 "%\")"},
+	{"value = \"3 B/s\"; interval = ( 1 );",
+	 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
+	 "%\")"},
+	{"value = \"3 B/s\"; low = \"2 B/s\"; interval = \"5 %\";",
+	 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
+	 "of the two)"},
+	{"value = \"3 B/s\"; freedom = 0;",
+	 "t.cfg:2: link 'wire': bandwidth.freedom is not a number above 0 (write 3)"},
+	{"value = \"3 B/s\"; follows = ( { path = \"a.b\"; by = 1000.5; } );",
+	 "t.cfg:2: link 'wire': bandwidth.follows must be a list of groups with a path and "
+	 "a number from -1000 to 1000 (write ( { path = \"runtime.handoff\"; by = -0.9; } "
+	 "))"},
+	{"value = \"3 B/s\"; correlated = ( { path = \"a.b\"; by = -1.5; } );",
+	 "t.cfg:2: link 'wire': bandwidth.correlated must be a list of groups with a path "
+	 "and a number from -1 to 1 (write ( { path = \"runtime.handoff\"; by = -0.9; } "
+	 "))"},
+	{"value = \"3 B/s\"; nota = \"x\";",
+	 "t.cfg:2: link 'wire': bandwidth: unknown key 'nota' (did you mean 'note'?)"},
+};
+
 static void malformed_value_groups_are_refused(void)
 {
-	static const struct slip slips[] = {
-		{"low = \"2 B/s\";", "t.cfg:1: link 'wire': bandwidth is a group without a value "
-				     "(write { value = \"25 Gbit/s\"; })"},
-		{"value = 3;",
-		 "t.cfg:2: link 'wire': bandwidth.value = 3 has no unit (write a bandwidth "
-		 "such as \"25 Gbit/s\")"},
-		{"value = \"3 B/s\"; low = \"4 B/s\";",
-		 "t.cfg:2: link 'wire': bandwidth = 3 B/s is not between low = 4 B/s and high = 3 "
-		 "B/s"},
-		{"value = \"3 B/s\"; low = \"4 s\";", "t.cfg:2: link 'wire': bandwidth.low = \"4 "
-						      "s\" is a time, not a bandwidth (write for "
-						      "example \"25 Gbit/s\")"},
-		{"value = \"3 B/s\"; high = \"2 B/s\"; interval = \"5 %\";",
-		 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
-		 "of "
-		 "the two)"},
-		{"value = \"3 B/s\"; interval = \"5 s\";",
-		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
-		 "%\")"},
-		{"value = \"3 B/s\"; origin = \"measure\";",
-		 "t.cfg:2: link 'wire': bandwidth.origin = \"measure\" is unknown (did you mean "
-		 "'measured'?)"},
-		{"value = \"3 B/s\"; origin = 1;",
-		 "t.cfg:2: link 'wire': bandwidth.origin is not a text (write \"measured\")"},
-		{"value = \"3 B/s\"; note = 1;",
-		 "t.cfg:2: link 'wire': bandwidth.note is not a text (put it in quotes)"},
-		{"value = \"3 B/s\";\nlow = \"4 B/s\";\nhigh = \"9 B/s\";",
-		 "t.cfg:3: link 'wire': bandwidth = 3 B/s is not between low = 4 B/s and high = 9 "
-		 "B/s"},
-		{"value = \"3 B/s\";\nlow = \"1 B/s\";\nhigh = \"2 B/s\";",
-		 "t.cfg:4: link 'wire': bandwidth = 3 B/s is not between low = 1 B/s and high = 2 "
-		 "B/s"},
-		{"value = \"3 B/s\"; interval = \"101 %\";",
-		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
-		 "%\")"},
-		{"value = \"3 B/s\"; interval = \"-1 %\";",
-		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
-		 "%\")"},
-		{"value = \"3 B/s\"; interval = ( 1 );",
-		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
-		 "%\")"},
-		{"value = \"3 B/s\"; low = \"2 B/s\"; interval = \"5 %\";",
-		 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
-		 "of the two)"},
-		{"value = \"3 B/s\"; freedom = 0;",
-		 "t.cfg:2: link 'wire': bandwidth.freedom is not a number above 0 (write 3)"},
-		{"value = \"3 B/s\"; follows = ( { path = \"a.b\"; by = 1000.5; } );",
-		 "t.cfg:2: link 'wire': bandwidth.follows must be a list of groups with a path and "
-		 "a number from -1000 to 1000 (write ( { path = \"runtime.handoff\"; by = -0.9; } "
-		 "))"},
-		{"value = \"3 B/s\"; correlated = ( { path = \"a.b\"; by = -1.5; } );",
-		 "t.cfg:2: link 'wire': bandwidth.correlated must be a list of groups with a path "
-		 "and a number from -1 to 1 (write ( { path = \"runtime.handoff\"; by = -0.9; } "
-		 "))"},
-		{"value = \"3 B/s\"; nota = \"x\";",
-		 "t.cfg:2: link 'wire': bandwidth: unknown key 'nota' (did you mean 'note'?)"},
-	};
-	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
+	for (size_t i = 0; i < sizeof bad_groups / sizeof bad_groups[0]; i++) {
 		struct arena *arena = arena_new();
 		struct diag *diag = diag_new(arena);
 		read_wire(arena, diag,
-			  arena_printf(arena, "wire = { bandwidth = {\n%s\n}; };", slips[i].text));
-		check_answers(diag, &slips[i].answer, 1);
+			  arena_printf(arena, "wire = { bandwidth = {\n%s\n}; };",
+				       bad_groups[i].text));
+		check_answers(diag, &bad_groups[i].answer, 1);
 		arena_free(arena);
 	}
 }
