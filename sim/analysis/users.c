@@ -166,7 +166,7 @@ static bool read_active(struct users_question *a)
 static const char *refuse(const struct scenario *scenario)
 {
 	const struct case_params *params = scenario->params;
-	if (scenario->style != JOBS_PROGRAMS || scenario->jobs[0].plan)
+	if (scenario->style != JOBS_PROGRAMS || params->gpus_count > 0)
 		return "the case is one job on its GPUs (write a case with clients or a model "
 		       "server, without --gpus in the case)";
 	if (scenario->job_count != (size_t)params->copies_count)

@@ -3,14 +3,25 @@
 #include "sim/analysis/users.h"
 #include "sim/verb/verbs.h"
 
-/* Returns for example "hours 8-17", or "" for a row that holds at any time. */
+/* Returns for example "8-17", or "all" for a row that holds at any time. */
 static const char *hours_text(struct arena *arena, const struct users_row *row)
 {
 	if (row->to_hour < 0)
-		return "";
+		return "all";
 	return row->to_hour > row->from_hour
 		       ? arena_printf(arena, "%d-%d", row->from_hour, row->to_hour)
 		       : arena_printf(arena, "%d", row->from_hour);
+}
+
+/* Returns for example "40 users in hours 8-17". */
+static const char *users_text(struct arena *arena, const struct users_row *row)
+{
+	const char *users =
+		arena_printf(arena, "%g user%s", row->users, row->users == 1 ? "" : "s");
+	return row->to_hour < 0 ? users
+				: arena_printf(arena, "%s in hour%s %s", users,
+					       row->to_hour > row->from_hour ? "s" : "",
+					       hours_text(arena, row));
 }
 
 static double hours_of(const struct users_row *row)
@@ -30,9 +41,7 @@ static const char *search_words(struct arena *arena, const struct users *users)
 		gpu_hours += hours_of(row) * row->gpus;
 		hours += hours_of(row);
 	}
-	const char *when = hours_text(arena, peak);
-	const char *who = arena_printf(arena, "%s: %g users%s%s", users->name, peak->users,
-				       *when ? " in hours " : "", when);
+	const char *who = arena_printf(arena, "%s: %s", users->name, users_text(arena, peak));
 	if (!peak->met)
 		return arena_printf(arena, "%s miss the target %s with all %g GPUs.", who,
 				    users->target, peak->gpus);
@@ -41,8 +50,9 @@ static const char *search_words(struct arena *arena, const struct users *users)
 			? arena_printf(arena, " The mean of all given hours is %.1f GPUs.",
 				       gpu_hours / hours)
 			: "";
-	return arena_printf(arena, "%s need %g GPU%s for the target %s.%s", who, peak->gpus,
-			    peak->gpus == 1 ? "" : "s", users->target, mean);
+	return arena_printf(arena, "%s need%s %g GPU%s for the target %s.%s", who,
+			    peak->users == 1 ? "s" : "", peak->gpus, peak->gpus == 1 ? "" : "s",
+			    users->target, mean);
 }
 
 /* Returns in which rows the target is missed as a sentence. */
@@ -52,14 +62,11 @@ static const char *missed_words(struct arena *arena, const struct users *users)
 	size_t missed = 0;
 	for (size_t i = 0; i < users->row_count; i++) {
 		const struct users_row *row = &users->rows[i];
-		const char *hours = hours_text(arena, row);
 		if (row->met)
 			continue;
 		missed++;
-		list = arena_printf(arena, "%s%s%s%g users on %g GPU%s", list,
-				    missed > 1 ? "; " : "",
-				    *hours ? arena_printf(arena, "hour %s: ", hours) : "",
-				    row->users, row->gpus, row->gpus > 1 ? "s" : "");
+		list = arena_printf(arena, "%s%s%s on %g GPU%s", list, missed > 1 ? "; " : "",
+				    users_text(arena, row), row->gpus, row->gpus > 1 ? "s" : "");
 	}
 	return missed ? arena_printf(arena, "%s misses the target %s in %zu of %zu rows (%s).",
 				     users->name, users->target, missed, users->row_count, list)
@@ -78,7 +85,7 @@ static const struct result_table *users_table(struct arena *arena, const struct 
 				     users->limit_text);
 	struct result_table *table = result_table_new(arena, "users", title);
 	result_columns(table, "hours:text|users::users|gpus::GPUs|%s|mean_wait:ratio:%s",
-		       served ? "requests_per_s::requests/s" : "users_at_work::users at work",
+		       served ? "sent_per_s::sent requests/s" : "users_at_work::users at work",
 		       served ? "" : "mean wait");
 	if (served)
 		result_column(table, (struct result_column){users->reported->name,
@@ -91,7 +98,7 @@ static const struct result_table *users_table(struct arena *arena, const struct 
 	for (size_t i = 0; i < users->row_count; i++) {
 		const struct users_row *row = &users->rows[i];
 		result_row(table);
-		result_text(table, row->to_hour < 0 ? "all" : hours_text(arena, row));
+		result_text(table, hours_text(arena, row));
 		result_number(table, row->users);
 		result_number(table, row->gpus);
 		result_number(table, served ? row->users * users->active : row->waits.working);
