@@ -195,7 +195,10 @@ static void note_missed(const struct layout_search *s, struct layout_try *c,
 		s->arena,
 		"objectives are missed from %s %s on: %.3g %% of the requests meet them, p99 of "
 		"the first token %s, of the time per token %s",
-		number_format(s->arena, 3, load), s->closed ? "clients" : "requests/s",
+		number_format(s->arena, 3, load),
+		!s->closed  ? "requests/s"
+		: load == 1 ? "client"
+			    : "clients",
 		100 * p->slo_attainment.value,
 		quantity_format(s->arena, QUANTITY_TIME, p->first_token_s[3].value),
 		quantity_format(s->arena, QUANTITY_TIME, p->token_quantile_s[3].value));

@@ -52,6 +52,22 @@ for first in '100 ms' '1 us'; do
 done
 verdict 'serve_plan.early_ends_change_no_answer'
 
+# Clients of a closed loop are whole numbers. The search doubles those that fill a replica (8) up to 16, and tries the whole
+# part of each geometric mean. The other batch begins with the best number, and its last try is next to it.
+closed() {
+	plan --serve concurrency=1,requests=100 --set case.tensor=2 --set case.pipeline=1 --vary serve.tokens=512 "$@"
+}
+closed --vary serve.batch=8,64 --plot marks.svg -o found.csv || complain 'the search of clients fails'
+[ "$(column batch) $(column clients)" = '64 20' ] || complain "clients: $(cat found.csv)"
+tries=$(sed -n 's/.*<title>.*serve.batch=\([0-9]*\) .*serve.concurrency=\([0-9]*\)<.*/\1:\2/p' marks.svg | sort -t : -n -k 1,1 -k 2,2 | tr '\n' ' ')
+[ "$tries" = '8:8 8:9 8:11 8:16 64:8 64:16 64:18 64:19 64:20 64:21 64:22 64:32 ' ] || complain "the clients that are tried: $tries"
+closed --set serve.batch=8 --format table >found.txt
+grep -q '1 carry a load, 0 do not, 4 simulations' found.txt || complain "one batch: $(head -n 1 found.txt)"
+grep -q '^load of the first: 8 clients$' found.txt || complain "the clients have another unit: $(sed -n 2p found.txt)"
+closed --set serve.batch=8 --serve first_slo=1us >found.csv
+grep -q 'objectives are missed from 1 client on: 0 % of the requests' found.csv || complain "no clients: $(cat found.csv)"
+verdict 'serve_plan.clients_of_a_closed_loop_are_searched_in_whole_numbers'
+
 # the overhead of a batch of 32 images is not that of the batches of one that were simulated before
 for batches in 1,32 32,1; do
 	"$FARWIRE" plan --topology dgx-h100 --model resnet50 --draws 0 --quiet --gpus 1 --format csv --jobs 1 \
