@@ -241,7 +241,11 @@ static void add_all(struct generating *g, const struct link_class *class, size_t
 	if (class->links.count < 2)
 		return;
 	for (size_t i = 0; i < class->links.count; i++) {
-		const char *name = without_machine(class->links.items[i]->name);
+		/* a port without "fabric." is called as its adapter, whose slot would be slow, too
+		 */
+		const struct link_entry *link = class->links.items[i];
+		const char *name =
+			link->kind->inside_host ? without_machine(link->name) : link->name;
 		if (!has_word(names, name))
 			names = arena_printf(g->arena, "%s%s%s=%g", names, *names ? "," : "", name,
 					     factor);
