@@ -66,6 +66,58 @@ expect 0 '' diagnose tcp.json --topology cpu-ethernet --draws 4 -q
 shows '^no suspect: the log agrees with the prediction'
 verdict analytic.diagnose_paths.a_port_at_a_tenth_of_its_rate_is_named
 
+# Two machines at the ends of a wire.
+pair() { # KIND OF THE WIRE, KEYS OF IT
+	cat <<END
+topology = { name = "pair";
+	hosts = ( { name = "a"; }, { name = "b"; } );
+	guests = ( { name = "ga"; host = "a"; kind = "bare"; }, { name = "gb"; host = "b"; kind = "bare"; } );
+	gpus = ( { name = "a0"; host = "a"; profile = "v100-sxm2"; }, { name = "b0"; host = "b"; profile = "v100-sxm2"; } );
+	links = ( { name = "sa"; kind = "pcie"; ends = ["a", "a0"]; generation = 3; lanes = 16; },
+		{ name = "sb"; kind = "pcie"; ends = ["b", "b0"]; generation = 3; lanes = 16; },
+		{ name = "wire"; kind = "$1"; ends = ["ga", "gb"]; $2 } ); };
+END
+}
+# A message of 8 B takes 3 us on the wire, 0.3 us to post and 0.4 us to complete. perftest states half of
+# the round trip of a write, and the whole one of a read.
+pair infiniband 'bandwidth = "100 Gbit/s"; latency = "3 us";' >pair.cfg
+latency() { # VERB US
+	printf ' RDMA_%s Latency Test\n Mtu : 4096[B]\n #bytes #iterations t_min[usec] t_max[usec] t_typical[usec] t_avg[usec] t_stdev[usec] 99%% percentile[usec] 99.9%% percentile[usec]\n 8 1000 %s %s %s %s 0 %s %s\n' \
+		"$1" "$2" "$2" "$2" "$2" "$2" "$2" >latency.log
+}
+latency Write 3.705
+expect 0 '' diagnose latency.log --topology ./pair.cfg --draws 0 -q
+shows '^latency of 8 B over RDMA: expected 3.70[0-9] us .*, measured 3.705 us .[+-]0 %.'
+latency Read 7.41
+expect 0 '' diagnose latency.log --topology ./pair.cfg --draws 0 -q
+shows '^latency of 8 B over RDMA: expected 3.70[0-9] us .*, measured 3.705 us .[+-]0 %.'
+# RoCE adds 82 B to 4096 B: 12.5 GB/s x 4096 / 4178 = 12.25 GB/s. A read flows back, at 40 Gbit/s.
+pair roce 'bandwidth = "100 Gbit/s"; reverse_bandwidth = "40 Gbit/s"; latency = "3 us";' >pair.cfg
+expect 0 '' diagnose rdma.log --topology ./pair.cfg --draws 0 -q
+shows '^messages of 8 MiB over RDMA: expected 12.25 GB/s '
+sed 's/RDMA_Write/RDMA_Read/' rdma.log >read.log
+expect 0 '' diagnose read.log --topology ./pair.cfg --draws 0 -q
+shows '^messages of 8 MiB over RDMA: expected 4.90[12] GB/s '
+expect 0 '' diagnose rdma.log --topology ./pair.cfg --draws 0 -q --program gb --server ga
+shows '^messages of 8 MiB over RDMA: expected 4.90[12] GB/s '
+verdict analytic.diagnose_paths.messages_and_reads_have_their_times
+
+# A window of 64 KiB in 10 ms is 6.55 MB/s for each stream. Back, the wire has half of 117.7 MB/s.
+streams() { # NUMBER REVERSE
+	stream 50000000 | sed "s/\"num_streams\":1/\"num_streams\":$1/; s/\"reverse\":0/\"reverse\":$2/" >tcp.json
+}
+pair ethernet 'bandwidth = "1 Gbit/s"; reverse_bandwidth = "500 Mbit/s"; latency = "20 us";' >pair.cfg
+streams 1 1
+expect 0 '' diagnose tcp.json --topology ./pair.cfg --draws 0 -q
+shows '^TCP back, streams: 1: expected 58.8[0-9] MB/s '
+pair ethernet 'bandwidth = "1 Gbit/s"; latency = "5 ms";' >pair.cfg
+for number in 1:6.5 4:26; do
+	streams "${number%:*}" 0
+	expect 0 '' diagnose tcp.json --topology ./pair.cfg --draws 0 -q --set tcp.receive_buffer=64KiB --set tcp.send_buffer=64KiB
+	shows "^TCP, streams: ${number%:*}: expected ${number#*:}[0-9.]* MB/s "
+done
+verdict analytic.diagnose_paths.streams_share_windows_and_have_a_direction
+
 # The step time is that of the case with the fault, so its likelihood is the highest of all faults.
 case='--topology c4140-m --model resnet50 --stack pytorch-amp --exchange ddp --gpus 8 --batch 32'
 step_of() { # OPTION...: the step time of the case
