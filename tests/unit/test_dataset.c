@@ -1,46 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Datasets: how rows are read, how wrong ones are refused, and every kind of claim with a case
- * where it holds and one where it does not. */
-#include "sim/analysis/dataset.h"
-#include "tests/own_folder.h"
-
-/* Reads a dataset whose group has this text, next to a table.tsv with these lines. */
-static const struct dataset *read_with(const char *table, const char *text,
-				       const struct setting *extra, size_t extra_count)
-{
-	write_file("table.tsv", table);
-	write_file(
-		"own.cfg",
-		arena_printf(arena,
-			     "dataset = { name = \"own\"; title = \"t\"; source = \"s\";\n%s\n};\n",
-			     text));
-	diag = diag_new(arena);
-	const struct dataset *dataset = dataset_read(arena, diag, data_root_find(arena),
-						     path_of("own.cfg"), extra, extra_count);
-	remove(path_of("table.tsv"));
-	remove(path_of("own.cfg"));
-	return dataset;
-}
-
-static const struct dataset *read_own(const char *table, const char *text)
-{
-	static const struct setting extra = {"case.seed_of_test=1", {"--set", 0}};
-	return read_with(table, text, &extra, 1);
-}
-
-static const struct dataset *good(const struct dataset *dataset)
-{
-	diag_print(diag, stdout);
-	CHECK(dataset != NULL);
-	return dataset;
-}
-
-static void check_refused(const void *result, const char *part)
-{
-	CHECK(result == NULL && diag_count(diag) > 0);
-	if (diag_count(diag) > 0 && !CHECK(strstr(diag_at(diag, 0), part) != NULL))
-		printf("  said: %s\n", diag_at(diag, 0));
-}
+/* Datasets: how rows are read, and how wrong ones are refused. */
+#include "tests/own_dataset.h"
 
 static bool has_setting(const struct dataset_row *row, const char *text)
 {
@@ -242,14 +202,7 @@ static void more_than_100000_rows_are_refused(void)
 		      "table.tsv:100002: dataset: there are more than 100000 rows");
 }
 
-/* ---- grids and claims ---- */
-
-#define GRID                                                                                       \
-	"quantity = \"throughput\"; dimensions = ("                                                \
-	"{ name = \"place\"; values = ( { is = \"bare\"; }, { is = \"box\"; }, { is = \"vm\"; } "  \
-	"); },"                                                                                    \
-	"{ name = \"load\"; values = ( { is = \"alone\"; settings = [\"l=0\"]; }, { is = "         \
-	"\"beside\"; } ); } );"
+/* ---- grids ---- */
 
 static void grid_skips_and_adds_points(void)
 {
@@ -263,198 +216,6 @@ static void grid_skips_and_adds_points(void)
 	CHECK_TEXT(d->rows[4].label, "vm load=alone");
 	CHECK(has_setting(&d->rows[2], "w=1") && has_setting(&d->rows[2], "l=0"));
 	CHECK(!has_setting(&d->rows[0], "w=1") && !has_setting(&d->rows[3], "w=1"));
-}
-
-/* Rows in the order bare, box, vm, each alone and beside, with these throughputs. A step takes 60 /
- * throughput; a tenth of it times the row's number + 1 is waiting. */
-static bool holds(const double *throughput, const char *claim, const char **broken_at)
-{
-	const struct dataset *d = good(read_own(
-		"", arena_printf(arena, GRID "claims = ( { claim = \"c\"; %s } );", claim)));
-	if (!d)
-		return false;
-	struct row_outcome rows[6];
-	struct prediction predictions[6];
-	struct breakdown_part parts[6];
-	struct claim_outcome outcome;
-	for (size_t i = 0; i < d->row_count; i++) {
-		double step_s = 60 / throughput[i];
-		parts[i] = (struct breakdown_part){"input wait", step_s * (double)(i + 1) / 10};
-		predictions[i] = (struct prediction){.ok = isfinite(throughput[i]),
-						     .step_s.value = step_s,
-						     .breakdown = &parts[i],
-						     .breakdown_count = 1};
-		rows[i] = (struct row_outcome){.row = &d->rows[i],
-					       .prediction = &predictions[i],
-					       .predicted = {throughput[i], 0, 0},
-					       .step_s = step_s};
-	}
-	claims_judge(arena, d, rows, &outcome);
-	if (broken_at)
-		*broken_at = outcome.broken_at;
-	return outcome.holds;
-}
-
-/* alone, beside: bare 100 60, box 98 70, vm 90 80 */
-static const double throughputs[] = {100, 60, 98, 70, 90, 80};
-
-static void each_kind_of_claim_holds_or_fails(void)
-{
-	static const struct {
-		const char *holds, *fails;
-	} claims[] = {
-		/* 90 in the vm relative to 100 on the bare machine */
-		{"kind = \"range\"; low = 0.8; high = 0.97; where = { place = \"vm\"; load = "
-		 "\"alone\"; "
-		 "}; over = { place = \"bare\"; };",
-		 "kind = \"range\"; low = 0.91; where = { place = \"vm\"; load = \"alone\"; }; "
-		 "over = { "
-		 "place = \"bare\"; };"},
-		/* without `over` the claim is about the number itself */
-		{"kind = \"range\"; low = 60; high = 100;", "kind = \"range\"; low = 61;"},
-		/* times grow by 100/60, 98/70 and 90/80 */
-		{"kind = \"first\"; dimension = \"place\"; value = \"bare\"; quantity = \"time\"; "
-		 "where "
-		 "= { load = \"beside\"; }; over = { load = \"alone\"; };",
-		 "kind = \"first\"; dimension = \"place\"; value = \"box\"; quantity = \"time\"; "
-		 "where = "
-		 "{ load = \"beside\"; }; over = { load = \"alone\"; };"},
-		{"kind = \"last\"; dimension = \"place\"; value = \"vm\"; quantity = \"time\"; "
-		 "where = { "
-		 "load = \"beside\"; }; over = { load = \"alone\"; };",
-		 "kind = \"last\"; dimension = \"place\"; value = \"vm\"; where = { load = "
-		 "\"beside\"; };"},
-		{"kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\"; where "
-		 "= { "
-		 "load = \"alone\"; };",
-		 "kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\";"},
-		{"kind = \"rises\"; dimension = \"place\"; where = { load = \"beside\"; };",
-		 "kind = \"rises\"; dimension = \"place\"; where = { load = \"alone\"; };"},
-		/* the box keeps 0.98 alone and 70/60 beside, which differ by 0.187 */
-		{"kind = \"within\"; slack = 0.19; dimension = \"load\"; value = \"alone\"; than = "
-		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };",
-		 "kind = \"within\"; slack = 0.18; dimension = \"load\"; value = \"alone\"; than = "
-		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };"},
-		/* times grow by 0.4 in the box and 0.125 in the vm: 0.4 share > 0.125 */
-		{"kind = \"outgrows\"; share = 0.32; quantity = \"time\"; dimension = \"place\"; "
-		 "value "
-		 "= \"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
-		 "\"alone\"; };",
-		 "kind = \"outgrows\"; share = 0.31; quantity = \"time\"; dimension = \"place\"; "
-		 "value = "
-		 "\"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
-		 "\"alone\"; };"},
-		/* 0.1 of the step in the first row, 0.6 in the last */
-		{"kind = \"range\"; part = \"input wait\"; low = 0.0999; high = 0.6001;",
-		 "kind = \"range\"; part = \"input wait\"; high = 0.55;"},
-		{"kind = \"range\"; low = 90; rows = [\"vm\", \"load=alone\"];",
-		 "kind = \"range\"; low = 90; rows = [\"vm\"];"},
-	};
-	for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
-		const char *at;
-		if (!CHECK(holds(throughputs, claims[i].holds, &at) && at == NULL))
-			printf("  does not hold: %s\n", claims[i].holds);
-		if (!CHECK(!holds(throughputs, claims[i].fails, &at) && at != NULL))
-			printf("  holds: %s\n", claims[i].fails);
-	}
-}
-
-/* The vm's step of 60/90 s loses 0.1 of the speed of the bare machine's 60/100 s. */
-static void loss_is_the_lost_part_of_the_speed(void)
-{
-	static const char claim[] = "kind = \"range\"; %s quantity = \"time\"; loss = true; where "
-				    "= { place = \"vm\"; load "
-				    "= \"alone\"; }; over = { place = \"bare\"; };";
-	CHECK(holds(throughputs, arena_printf(arena, claim, "low = 0.0999; high = 0.1001;"), NULL));
-	CHECK(!holds(throughputs, arena_printf(arena, claim, "low = 0.1001;"), NULL));
-}
-
-/* A claim of role fit makes an observation of each row that it is about, with its bounds as a
- * ratio: losses of 0.2 and 0.5 are times of 1.25 and 2. */
-static void claim_of_role_fit_is_an_observation(void)
-{
-	const struct dataset *d = read_own(
-		"", GRID
-		"claims = ( { claim = \"c\"; kind = \"range\"; low = 0.2; high = 0.5; role = "
-		"\"fit\"; "
-		"quantity = \"time\"; loss = true; where = { place = \"vm\"; }; over = { place = "
-		"\"bare\"; }; }, { claim = \"other\"; kind = \"range\"; low = 1; } );");
-	CHECK(d && d->observation_count == 2 && d->row_count == 6);
-	for (size_t i = 0; d && i < d->observation_count; i++) {
-		const struct dataset_row *row = &d->observations[i];
-		CHECK(row->role == ROLE_FIT && row->relative && row->measure == MEASURE_TIME);
-		CHECK_NEAR(row->low, 1.25, 1e-12);
-		CHECK_NEAR(row->high, 2, 1e-12);
-		CHECK_TEXT(row->label, "c");
-	}
-}
-
-/* A constant value does not rise. */
-static void constant_value_does_not_rise(void)
-{
-	static const double stays[] = {100, 70, 98, 70, 90, 80};
-	CHECK(!holds(stays,
-		     "kind = \"rises\"; dimension = \"place\"; where = { load = \"beside\"; };",
-		     NULL));
-}
-
-/* A reference is not compared with itself, and a claim about no rows is refused. */
-static void reference_is_not_compared_with_itself(void)
-{
-	const char *at;
-	CHECK(holds(throughputs,
-		    "kind = \"range\"; high = 0.99; where = { load = \"alone\"; }; over = { place "
-		    "= \"bare\"; };",
-		    &at));
-	/* a missing number fulfils no claim */
-	static const double failed[] = {100, 60, 98, NAN, 90, 80};
-	CHECK(!holds(failed, "kind = \"range\"; low = 60; high = 100;", &at));
-	CHECK_TEXT(at, "box load=beside");
-	CHECK(!holds(
-		failed,
-		"kind = \"within\"; slack = 9; dimension = \"load\"; value = \"alone\"; than = "
-		"\"beside\"; over = { place = \"bare\"; };",
-		&at));
-	CHECK_TEXT(at, "box load=alone");
-}
-
-static void malformed_claims_are_refused(void)
-{
-	static const struct {
-		const char *claim, *said;
-	} wrong[] = {
-		{"kind = \"best\";", "the kind of claim 'best' does not exist"},
-		{"kind = \"range\";", "needs low or high"},
-		{"kind = \"range\"; low = 0; rows = [\"nowhere\"];",
-		 "no row has a label with 'nowhere' (a label looks like 'bare load=alone')"},
-		{"kind = \"first\"; value = \"bare\";", "needs a dimension"},
-		{"kind = \"first\"; dimension = \"place\";", "value is missing"},
-		{"kind = \"greater\"; dimension = \"place\"; value = \"vm\";", "than is missing"},
-		{"kind = \"within\"; dimension = \"place\"; value = \"vm\"; than = \"box\";",
-		 "needs the number slack"},
-		{"kind = \"outgrows\"; dimension = \"place\"; value = \"vm\"; than = \"box\";",
-		 "needs the number share"},
-		{"kind = \"range\"; low = 1; where = { plce = \"vm\"; };",
-		 "no dimension is called 'plce'"},
-		{"kind = \"range\"; low = 1; over = { place = \"cloud\"; };",
-		 "dimension 'place' has no value 'cloud'"},
-		{"kind = \"range\"; low = 1; quantity = \"gain\";",
-		 "the quantity of a claim must be \"time\""},
-		{"kind = \"range\"; low = 1; slak = 2;", "unknown key 'slak'"},
-		{"kind = \"range\"; low = 0; loss = true;", "a claim on a loss needs other rows"},
-		{"kind = \"range\"; low = 1; role = \"report\";",
-		 "the role of a claim must be \"fit\" or \"test\", not 'report'"},
-		{"kind = \"range\"; low = 1; role = \"fit\";",
-		 "a claim of role fit must be a range relative to other rows"},
-	};
-	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-		check_refused(
-			read_own("", arena_printf(arena, GRID "claims = ( { claim = \"c\"; %s } );",
-						  wrong[i].claim)),
-			wrong[i].said);
-	check_refused(read_own("", GRID "skip = ( { place = \"cloud\"; } );"),
-		      "has no value 'cloud'");
-	check_refused(read_own("", GRID "also = ( { whre = { }; } );"), "unknown key 'whre'");
 }
 
 static void malformed_datasets_are_refused(void)
@@ -576,12 +337,6 @@ static const struct test tests[] = {
 	TEST(labels_are_matched_by_whole_words),
 	TEST(malformed_tables_are_refused),
 	TEST(grid_skips_and_adds_points),
-	TEST(each_kind_of_claim_holds_or_fails),
-	TEST(loss_is_the_lost_part_of_the_speed),
-	TEST(claim_of_role_fit_is_an_observation),
-	TEST(constant_value_does_not_rise),
-	TEST(reference_is_not_compared_with_itself),
-	TEST(malformed_claims_are_refused),
 	TEST(malformed_datasets_are_refused),
 	TEST(unknown_judge_is_refused),
 	TEST(malformed_grids_are_refused),
