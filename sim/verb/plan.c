@@ -156,22 +156,28 @@ static int run(const struct command *command)
 	struct sweep_axis axes[AXES_MAX];
 	struct diag *diag = diag_new(command->arena);
 	size_t axis_count = command_axes(command, diag, axes);
-	const struct reporting reporting = {.kind = PREDICTION_TRAINING};
 	struct target target = {0};
-	if (command->target)
-		target_read(command->arena, diag, (struct origin){"--target", 0}, reporting,
-			    command->target, &target);
+	const struct case_request own = command_case(command, 0);
+	bool served = serve_search_takes(&own);
+	/* the batch need not be divisible in the case, which is only one of the plans */
+	const struct setting any_batch = {"plan.global_batch=0", {"farwire plan", 0}};
+	const struct case_request one = request_with(command->arena, &own, &any_batch, 1);
+	const struct scenario *scenario = command->target && !served && !diag_count(diag)
+						  ? case_read(command->arena, diag, &one)
+						  : NULL;
+	if (scenario)
+		target_read(command->arena, diag, (struct origin){"--target", 0},
+			    reporting_of(command->arena, scenario), command->target, &target);
 	if (diag_count(diag))
 		return command_failed(diag, NULL);
 	if (!command_follows(command) && !command_can_write(command))
 		return EXIT_FAILED;
-	const struct case_request own = command_case(command, 0);
-	if (serve_search_takes(&own) && (command->systems.count || command->target))
+	if (served && (command->systems.count || command->target))
 		return command_stop(EXIT_USAGE,
 				    "layouts of model servers are searched on one system and "
 				    "without --target (write one name after --topology, and limits "
 				    "of the latency after --serve)");
-	if (serve_search_takes(&own))
+	if (served)
 		return serve(command, axes, axis_count);
 	const struct plan_search_request request = {.axes = axes,
 						    .axis_count = axis_count,

@@ -19,7 +19,9 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!scaling)
 		return command_sweep_failed(diag, fault);
-	const struct reporting reporting = {.kind = prediction_kind(scaling->predictions[0])};
+	const struct prediction *first = scaling->predictions[0];
+	const struct reporting reporting = {prediction_kind(first),
+					    counted_unit(first->setup.counted)};
 	if (command->target && !target_read(command->arena, diag, (struct origin){"--target", 0},
 					    reporting, command->target, &target))
 		return command_failed(diag, NULL);

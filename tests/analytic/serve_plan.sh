@@ -89,6 +89,16 @@ grep -q 'vllm serve llama3-8b --tensor-parallel-size 2 --max-num-seqs 64 --max-n
 	complain 'the command line of vLLM is another one'
 plan --vary serve.batch=64 --vary serve.tokens=512 --set case.prefill=1 --set case.tensor=1 --format json >pair.json
 grep -q '1 x vllm serve.*kv_producer.*n1 x vllm serve.*kv_consumer' pair.json || complain 'servers of prompts and tokens have one command'
+# each engine has its own words for numbers of one byte and for no cache of prompts
+while read -r engine words; do
+	plan --engine "$engine" --set case.tensor=2 --set serve.batch=8 --set serve.tokens=512 --format csv \
+		--serve 'requests=40,weights=fp8,kv=fp8,prefix_cache=false' >found.csv
+	grep -q -- "$words,ok" found.csv || complain "$engine: $(cat found.csv)"
+done <<'END'
+vllm 1 x vllm serve llama3-8b --tensor-parallel-size 2 --max-num-seqs 8 --max-num-batched-tokens 512 --gpu-memory-utilization 0.9 --quantization fp8 --kv-cache-dtype fp8 --no-enable-prefix-caching
+sglang 1 x python -m sglang.launch_server --model-path llama3-8b --tp-size 2 --max-running-requests 8 --chunked-prefill-size 512 --mem-fraction-static 0.88 --quantization fp8 --kv-cache-dtype fp8_e4m3 --disable-radix-cache
+tensorrt-llm 1 x trtllm-serve llama3-8b --tp_size 2 --max_batch_size 8 --max_num_tokens 512 --kv_cache_free_gpu_memory_fraction 0.9
+END
 verdict 'serve_plan.price_and_command_line_follow_from_the_layout'
 
 # Two GPUs of one replica with experts: each engine has its own names for whole experts and for groups with their own requests

@@ -108,6 +108,26 @@ expect 0 '' plan --topology dgx-h100 --gpus 4 --model gpt3-125m --stack pytorch-
 [ "$(grep -c '^tp=' "$scratch.out")" = 1 ] || complain "--best 1: $(cat "$scratch.out")"
 verdict 'verbs.plan_marks_the_best_plans'
 
+# A target of a plan counts sequences, and also in a case whose own batch is not divisible by its GPUs.
+plans='--gpus 4 --model gpt3-125m --stack pytorch-fsdp-bf16 --exchange nccl-2.18 --plan tp=1,pp=1 --draws 0 -q'
+# shellcheck disable=SC2086 # words of a command
+{
+	expect 0 '' plan --topology dgx-h100 $plans --plan global_batch=16 --best 2 --target 'throughput>=1'
+	shows '^fastest with throughput >= 1 sequences/s: tp=1,pp=1,dp=4,micro_batch=4,sharding=optimizer$'
+	expect 0 '' plan --topology dgx-h100,dgx-a100 $plans --plan global_batch=16 --target 'throughput>=1'
+	shows '^fastest with throughput >= 1 sequences/s: dgx-h100, tp=1,pp=1,dp=4,micro_batch=4,sharding=optimizer$'
+	expect 2 '^--target: there is no result called .nosuch.' plan --topology dgx-h100 $plans --plan global_batch=16 --target 'nosuch>=1'
+	expect 0 '' plan --topology dgx-h100 --gpus 4 --model gpt3-125m --stack pytorch-fsdp-bf16 --plan global_batch=18 --draws 0 -q --target 'step<=1 us'
+	shows '^no row meets step time <= 1 us'
+	expect 0 '' scale --topology dgx-h100 --gpus 1,2 --model gpt3-125m --batch 4 --draws 0 -q --target 'throughput>=1'
+	shows '^fastest with throughput >= 1 sequences/s: gpus=2$'
+}
+# Rows that meet the target are first, and others follow with the fastest first.
+expect 0 '' scale --topology dgx1-v100 --gpus 1,2,4 -q --draws 0 --model alexnet --stack pytorch --exchange ddp --target 'ratio>=0.9'
+shows '^fastest with scaling efficiency >= 0.9: gpus=1$'
+[ "$(awk '/^---/ { body = 1; next } body { printf "%s ", $1 }' "$scratch.out")" = '1 4 2 ' ] || complain "the ranked rows: $(cat "$scratch.out")"
+verdict 'verbs.targets_of_plans_and_scaling_count_what_the_case_counts'
+
 # --trace and --timeline are of the first case only.
 for cases in quarter-gpu 'quarter-gpu ddl-host'; do
 	# shellcheck disable=SC2086
@@ -136,6 +156,11 @@ farwire plot one.json --plot chart.pdf
 [ "$(pages chart.pdf)" = 1 ] || complain "plot of one result: $(pages chart.pdf) pages"
 farwire plot one.json one.json --plot chart.pdf
 [ "$(pages chart.pdf)" = 2 ] || complain "plot of two results: $(pages chart.pdf) pages"
+for results in 'one.json' 'one.json one.json'; do
+	# shellcheck disable=SC2086 # a list of files
+	farwire plot $results --plot chart.svg --title 'Own title'
+	grep -q '>Own title<' chart.svg || complain "plot of $results: another title"
+done
 verdict 'verbs.pdf_has_a_page_for_each_chart'
 
 # A server whose network generates no tokens has latencies of requests only.
