@@ -119,11 +119,55 @@ static void quantities_of_a_server(void)
 			CHECK(x[i] >= x[i - 1]);
 }
 
+/* An observation of a fit is the number of its row divided by that of its reference; so is a gain.
+ */
+static void observations_and_gains_divide_by_the_reference(void)
+{
+	const char *root = data_root_find(arena), *broken = NULL;
+	const struct predict_options options = {.seed = 1};
+	write_file("own.cfg",
+		   "dataset = { name = \"own\"; title = \"t\"; source = \"s\"; quantity = "
+		   "\"throughput\"; settings = "
+		   "[\"case.topology=dgx1-v100\", \"case.model=alexnet\", "
+		   "\"case.stack=pytorch\", \"case.exchange=ddp\", \"case.batch=32\"]; dimensions "
+		   "= ( { name = \"gpus\"; setting = \"case.gpus\"; values = [\"1\", \"4\"]; } ); "
+		   "claims = ( { claim = \"c\"; kind = \"range\"; low = 1; high = 4; role = "
+		   "\"fit\"; where = { gpus = \"4\"; }; over = { gpus = \"1\"; }; } ); };\n");
+	diag = diag_new(arena);
+	const struct dataset *d = dataset_read(arena, diag, root, path_of("own.cfg"), NULL, 0);
+	remove(path_of("own.cfg"));
+	diag_print(diag, stdout);
+	if (!CHECK(d != NULL && d->observation_count == 1 && d->row_count == 2))
+		return;
+	double number[2];
+	for (size_t i = 0; i < 2; i++)
+		number[i] =
+			dataset_point(arena, diag, &d->rows[i], root, NULL, 0, 1, NULL, &broken);
+	double ratio =
+		dataset_point(arena, diag, &d->observations[0], root, NULL, 0, 1, NULL, &broken);
+	CHECK_NEAR(ratio, number[1] / number[0], 1e-12);
+	CHECK(ratio > 1.5 && ratio < 4);
+	struct dataset_row gain = d->observations[0];
+	struct row_outcome outcome;
+	gain.measure = MEASURE_GAIN;
+	gain.relative = false;
+	gain.measured = 2;
+	CHECK_NEAR(dataset_point(arena, diag, &gain, root, NULL, 0, 1, NULL, &broken), ratio,
+		   1e-12);
+	if (CHECK(dataset_predict_row(arena, diag, &gain, root, NULL, &options, &broken,
+				      &outcome))) {
+		CHECK_NEAR(outcome.predicted.value, ratio, 1e-12);
+		CHECK_NEAR(outcome.error, ratio / 2 - 1, 1e-12);
+	}
+	CHECK(!broken && diag_count(diag) == 0);
+}
+
 static const struct test tests[] = {
 	TEST(quantities_of_a_plan),
 	TEST(speedup_is_the_ratio_times_the_gpus),
 	TEST(quantities_of_one_of_two_jobs),
 	TEST(quantities_of_a_server),
+	TEST(observations_and_gains_divide_by_the_reference),
 };
 
 int main(void)
