@@ -34,6 +34,32 @@ own='--topology t320-same-esxi --runtime flexdirect-1.11 --profile flexdirect-10
 }
 verdict 'verbs.explain_lists_what_a_key_means'
 
+# Numbers, flags and words have their own forms, which are the same in CSV and in lines of JSON.
+while IFS='|' read -r key setting csv json; do
+	for format in csv jsonl; do
+		expect 0 '' explain --topology dgx1-v100 --gpus 16 --model alexnet --stack pytorch -q "$key" --set "$setting" --format $format
+		tr -d '\r' <"$scratch.out" | tail -n 1 >"row.$format"
+	done
+	grep -qF "$csv" row.csv && grep -qF "$json" row.jsonl || complain "$key: $(cat row.csv row.jsonl)"
+done <<'END'
+case.batch|case.batch=48|case.batch,48,48,48,,,given,'--set,,batch size|{"key": "case.batch", "value": 48, "low": 48, "high": 48, "prior": null, "unit": "", "status": "given", "origin": "--set", "note": "", "help": "batch size
+library.pxn|library.pxn=false|library.pxn,false,,,,,given,'--set,,|{"key": "library.pxn", "value": false, "low": null, "high": null, "prior": null, "unit": "", "status": "given"
+case.symmetry|case.batch=48|case.symmetry,auto,,,,,default,built in,,"whether|{"key": "case.symmetry", "value": "auto", "low": null, "high": null, "prior": null, "unit": "", "status": "default", "origin": "built in"
+END
+# Two equal DGX-1 are one class, 256 machines on a fat tree are nearly alike, and a single machine is like no other.
+machines() { # TEXT OPTIONS...
+	text=$1
+	shift
+	expect 0 '' explain --model alexnet --stack pytorch -q case.transport "$@"
+	shows "$text"
+}
+machines '^2 machines of 1 class: one of each is simulated \(case.symmetry\)$' --topology dgx1-v100 --gpus 16 --set case.symmetry=on
+shows '^case.transport: auto is rdma here$'
+machines '^256 machines of [0-9]+ classes: one of each is simulated, as they are nearly alike \(case.symmetry\)$' \
+	--topology dgx-h100-fat-tree --gpus 2048
+machines '^all machines are simulated: too few of them are alike \(case.symmetry\)$' --topology dgx1-v100 --gpus 8 --set case.symmetry=on
+verdict 'verbs.explain_writes_each_kind_of_value_and_the_classes_of_machines'
+
 # The bars of a comparison are the column to_first, which divides by the first case.
 expect 0 '' compare ddl-host ddl-calico -q --draws 0 --format csv --plot bars.svg
 tr -d '\r' <"$scratch.out" | awk -F, '
