@@ -276,6 +276,38 @@ static void numbers_that_contradict_the_bound_are_reported(void)
 	arena_free(arena);
 }
 
+static double odd_fail_on_hill(double x) /* up to 64 at x = 64, and down again */
+{
+	return fmod(x, 2) == 0 ? fmin(x, 128 - x) : NAN;
+}
+static double two_even_numbers(double x)
+{
+	return x == 26 || x == 28 ? 30 : fmod(x, 2) == 0 ? 2 : NAN;
+}
+
+/* The hill is at least 26 from 26 to 102, where 27 and 101 fail. Between 26 and 28 both bounds have
+ * the same number inside, which is reported once. */
+static void each_contradicting_number_is_reported_once(void)
+{
+	struct arena *arena = arena_new();
+	struct function hill = {.f = odd_fail_on_hill}, pair = {.f = two_even_numbers};
+	struct solve_problem p = problem(&hill, 2, 128, 26);
+	const char *refused;
+	p.range.whole = true;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 2 && s->bounds[0].x.value == 26 && s->bounds[1].x.value == 102);
+	CHECK(!s->bounds[0].upper && s->bounds[1].upper);
+	if (CHECK(s->hole_count == 2))
+		CHECK(s->holes[0].x == 27 && s->holes[1].x == 101);
+	p = problem(&pair, 2, 64, 26);
+	p.range.whole = true;
+	p.now = 28;
+	s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 2 && s->bounds[0].x.value == 26 && s->bounds[1].x.value == 28);
+	CHECK(s->hole_count == 1 && s->holes[0].x == 27);
+	arena_free(arena);
+}
+
 /* Invalid values are removed from the range and reported. */
 static void invalid_values_are_left_out_and_reported(void)
 {
@@ -361,6 +393,7 @@ static const struct test tests[] = {
 	TEST(jumps_plateaus_and_failures_have_their_bounds),
 	TEST(whole_numbers_have_exact_bounds),
 	TEST(numbers_that_contradict_the_bound_are_reported),
+	TEST(each_contradicting_number_is_reported_once),
 	TEST(invalid_values_are_left_out_and_reported),
 	TEST(range_from_zero_is_searched),
 	TEST(default_range_surrounds_the_value),
