@@ -63,6 +63,20 @@ cmp -s jobs1.txt jobs3.txt || complain '--jobs 3 differs'
 cmp -s jobs1.svg jobs3.svg || complain '--jobs 3 changes the plot'
 verdict 'sensitivity.threads_do_not_change_shares'
 
+# A kernel on nine tenths of a GPU takes 1 / 0.9 of the time, and no GPU has more than all of it. The
+# answer is the step time for a kernel, and the throughput for a plan.
+kernel='--topology dgx-h100 --set kernel.m=16384 --set kernel.n=16384 --set kernel.k=16384 --set kernel.type=fp16'
+# shellcheck disable=SC2086 # words of a command
+expect 0 '' sensitivity $kernel -q --draws 0 --vary-all 10% --for case.fraction --format csv
+tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { exit $5 != "at_low_step_s" }
+{ exit !($1 == "case.fraction" && $2 == 1 && $3 == 0.9 && $4 == 1 && $5 / $6 * 0.9 - 1 < 1e-6 && $7 < -0.99999 && $7 > -1.00001) }' ||
+	complain "a part of a GPU: $(cat "$scratch.out")"
+expect 0 '' sensitivity --topology dgx-h100 --gpus 4 --model gpt3-125m --stack pytorch-fsdp-bf16 --plan global_batch=16 \
+	-q --draws 0 --vary-all 10% --for 'plan.*'
+shows '^The throughput of gpt3-125m .* depends most on the size of an element of a reduced gradient'
+shows '^2 of [1-9][0-9]* numbers change it; '
+verdict 'sensitivity.kernels_and_plans_have_answers_of_their_own'
+
 # If no parameter changes the answer, the table has all that were tried.
 expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for tcp.syn_retries --format csv
 [ "$(grep -c '^tcp.syn_retries,' "$scratch.out")" = 1 ] || complain "idle parameters: $(cat "$scratch.out")"
