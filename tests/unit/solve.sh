@@ -101,6 +101,22 @@ expect 0 '' solve ddl-calico -q --draws 4 --target 'efficiency>=0.62' --for tcp.
 shows 'with the number of parallel TCP streams of a connection from 2 \(1 to [2-8]\) on\.'
 expect 2 'no elapsed time \(write --set case\.job_steps=N\)' solve ddl-host --target 'elapsed<=1 h' --for link.network.bandwidth
 expect 0 '' solve ddl-host -q --draws 0 --target 'elapsed<=600 s' --for case.job_steps --between 10:100000
+# half of the time trains with half of the tokens; a number of tokens or epochs makes both times known
+tokens='--topology dgx-h100 --gpus 2 --model gpt3-125m --stack pytorch-fsdp-bf16 --exchange ddp --batch 4 --draws 0 -q --format csv'
+# shellcheck disable=SC2086 # words of a command
+{
+	expect 0 '' run $tokens --set case.tokens=1e9
+	half=$(tr -d '\r' <"$scratch.out" | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "training_s") at = i; next }
+		{ printf "%.9g", $(at + 1) / 2 }') # the name contains a comma
+	expect 0 '' solve $tokens --target "training<=$half s" --for case.tokens --between 1e6:1e9
+	cell case.tokens | awk '{ exit !($1 > 4.95e8 && $1 < 5.05e8) }' || complain "half of the tokens: $(cat "$scratch.out")"
+	expect 0 '' solve $tokens --target 'training<=1000 h' --for case.batch --between 4:5 --set case.tokens=1e9
+	expect 2 'no training time' solve $tokens --target 'training<=1 h' --for case.batch --set case.job_steps=9
+	expect 2 'no elapsed time' solve $tokens --target 'elapsed<=1 h' --for case.batch --set case.tokens=1e9
+	expect 0 '' solve $tokens --target 'elapsed<=1000 h' --for case.batch --between 4:5 --set case.job_steps=9
+	expect 0 '' solve $tokens --target 'elapsed<=1000 h' --for case.batch --between 4:5 --set case.epochs=1
+}
 verdict 'solve.impossible_targets_are_refused_before_the_work'
 
 for format in csv jsonl; do # the others have the same numbers
