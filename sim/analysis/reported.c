@@ -106,9 +106,10 @@ const char *reported_text(struct arena *arena, const struct reported *reported, 
 	const char *text = reported->quantity == QUANTITY_RATIO
 				   ? arena_printf(arena, "%.4g", value)
 				   : quantity_format(arena, reported->quantity, value);
-	if (reported->quantity == QUANTITY_COUNT)
-		text = arena_printf(
-			arena, fabs(value) >= 1e4 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
+	if (reported->quantity == QUANTITY_COUNT) /* "%.4g" would round 9999.5 to 1e+04 */
+		text = arena_printf(arena,
+				    fabs(value) >= 9999.5 && fabs(value) < 1e15 ? "%.0f" : "%.4g",
+				    value);
 	return reported->unit ? arena_printf(arena, "%s %s", text, reported->unit) : text;
 }
 

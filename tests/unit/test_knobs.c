@@ -29,12 +29,13 @@ static void knobs_scale_within_their_bounds(void)
 }
 
 struct packet_params {
-	double cost_s, other_s, count_count;
+	double cost_s, other_s, count_count, more_count;
 };
 static const struct param_row packet_rows[] = {
 	COST_ASSUMED(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", ""),
 	PARAM_NUMBER(struct packet_params, other_s, QUANTITY_TIME, 0, 1, "1 us", ""),
 	PARAM_WHOLE(struct packet_params, count_count, 0, 100, "4", ""), /* too few */
+	PARAM_WHOLE(struct packet_params, more_count, 0, 100, "5", ""),
 };
 static const struct param_table packet_table =
 	PARAM_TABLE("packet", struct packet_params, packet_rows);
@@ -56,12 +57,13 @@ static void equal_defaults_of_a_row_form_one_knob(void)
 		   &packet_table, NULL, 0, &params);
 	const struct scenario scenario = {.resolution = resolution};
 	const struct knobs knobs = knobs_scalable(arena, &scenario);
-	CHECK(diag_count(diag) == 0 && knobs.count == 3 && knobs.member_count == 6);
+	CHECK(diag_count(diag) == 0 && knobs.count == 4 && knobs.member_count == 9);
 	CHECK_TEXT(knobs.items[0].name, "guest.{a,b}.cost"); /* guest.c.cost is another one */
 	CHECK(knobs.items[0].count == 2);
 	CHECK_TEXT(knobs.items[1].name, "guest.*.other");
 	CHECK(knobs.items[1].count == 3);
-	CHECK_TEXT(knobs.items[2].name, "guest.c.cost");
+	CHECK_TEXT(knobs.items[2].name, "guest.*.more"); /* 5 is enough, and 4 is not */
+	CHECK_TEXT(knobs.items[3].name, "guest.c.cost");
 	/* The uncertain parameters are those that draws vary: costs of one row, value and file. */
 	const struct knobs uncertain = knobs_uncertain(arena, &scenario);
 	CHECK(uncertain.count == 2 && uncertain.member_count == 3);

@@ -85,6 +85,68 @@ static void reported_numbers_come_from_the_prediction(void)
 	arena_free(arena);
 }
 
+/* Counts have four digits, or all digits before the point up to 10^15. Numbers without a width have
+ * no interval, and the ends of an interval have no unit. */
+static void counts_and_intervals_have_their_digits(void)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} rows[] = {{340, "340 images/s"},       {0.12345, "0.1235 images/s"},
+		    {9999.4, "9999 images/s"},   {9999.5, "10000 images/s"},
+		    {12345.6, "12346 images/s"}, {-12345.6, "-12346 images/s"},
+		    {1e15, "1e+15 images/s"},    {NAN, "-"}};
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct reported *rate = reported_find(arena, diag, origin, programs, "throughput");
+	const struct reported *step = reported_find(arena, diag, origin, programs, "step");
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		CHECK_TEXT(reported_text(arena, rate, rows[i].value), rows[i].text);
+	CHECK_TEXT(reported_interval(arena, rate, (struct estimate){340, 300, 12345.6}),
+		   "340 images/s (300 to 12346)");
+	CHECK_TEXT(reported_interval(arena, rate, (struct estimate){340, 340, 340}),
+		   "340 images/s");
+	CHECK_TEXT(reported_interval(arena, step, (struct estimate){0.25, 0.2, 0.3}),
+		   "250 ms (200 ms to 300 ms)");
+	arena_free(arena);
+}
+
+/* The error says whether other cases have this result, and lists those of the case. */
+static void results_that_a_case_does_not_have_are_refused(void)
+{
+	static const struct {
+		enum prediction_kind kind;
+		const char *name, *begins, *lists;
+	} rows[] = {
+		{PREDICTION_COLLECTIVE, "ratio",
+		 "this kind of case has no result 'ratio' (the "
+		 "results of a collective are ",
+		 "bus_bandwidth_Bps"},
+		{PREDICTION_PROGRAMS, "bubble",
+		 "this kind of case has no result 'bubble' (the "
+		 "results of a program on a GPU are ",
+		 "ratio"},
+		{PREDICTION_TRAINING, "euro",
+		 "there is no result called 'euro' (the results of a "
+		 "training job are ",
+		 "efficiency"},
+		{PREDICTION_SERVING, "euro",
+		 "there is no result called 'euro' (the results of a "
+		 "model server are ",
+		 "latency_p99_s"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		struct reporting reporting = {rows[i].kind, NULL};
+		CHECK(reported_find(arena, diag, origin, reporting, rows[i].name) == NULL);
+		CHECK(strstr(diag_at(diag, 0), rows[i].begins) != NULL);
+		CHECK(strstr(diag_at(diag, 0), rows[i].lists) != NULL);
+		CHECK_TEXT(reported_main(rows[i].kind), rows[i].lists);
+		arena_free(arena);
+	}
+}
+
 /* Each quantile of each latency is a number of its own: 1 to 12. */
 static void quantiles_of_latencies_are_numbers_of_their_own(void)
 {
@@ -112,6 +174,8 @@ static const struct test tests[] = {
 	TEST(names_of_numbers_accept_their_spellings),
 	TEST(targets_are_read_and_checked),
 	TEST(reported_numbers_come_from_the_prediction),
+	TEST(counts_and_intervals_have_their_digits),
+	TEST(results_that_a_case_does_not_have_are_refused),
 	TEST(quantiles_of_latencies_are_numbers_of_their_own),
 };
 

@@ -224,6 +224,11 @@ static void whole_numbers_have_exact_bounds(void)
 	for (size_t i = 0; i < s->point_count; i++)
 		found += s->points[i].x == 37;
 	CHECK(found == 1);
+	/* the ends of the range are evaluated once */
+	p.now = 1;
+	size_t all = solve(arena, &p, &refused)->point_count;
+	p.now = 1024;
+	CHECK(solve(arena, &p, &refused)->point_count == all && all + 1 == s->point_count);
 	/* a few numbers are tested one by one */
 	p.range.high = 16;
 	s = solve(arena, &p, &refused);
