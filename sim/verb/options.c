@@ -341,12 +341,8 @@ static const struct verb *find_verb(struct parser *p, const char *name)
 		return verb;
 	const char *near =
 		diag_nearest(name, registry_names(p->arena, &verb_registry, NULL), verb_count());
-	if (strcmp(name, "probe") == 0)
-		wrong(p, "there is no verb 'probe' (measure copies in host memory with mbw, and "
-			 "write farwire import mbw FILE)");
-	else
-		wrong(p, "there is no verb '%s'%s%s%s (see farwire --help)", name,
-		      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	wrong(p, "there is no verb '%s'%s%s%s (see farwire --help)", name,
+	      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return NULL;
 }
 

@@ -224,6 +224,27 @@ farwire run --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_ba
 [ "$code" = 0 ] && grep -q 'Own title' step.svg && [ -s step.csv ] || complain "--title of a timeline: $(cat "$scratch.err")"
 verdict 'verbs.options_have_limits_and_defaults'
 
+# Help is asked for in three ways, also among other words. Without a verb it is an error.
+for way in 'help' '--help' '-h'; do
+	expect 0 '' "$way"
+	cp "$scratch.out" "help$way"
+	cmp -s help-h "help$way" || [ "$way" != -h ] || complain "$way prints another help"
+done
+cmp -s helphelp help--help || complain '--help prints another help'
+farwire
+[ "$code" = 2 ] && [ ! -s "$scratch.out" ] && cmp -s "$scratch.err" helphelp || complain "without a verb: $code, $(cat "$scratch.err")"
+expect 0 '' help run
+cp "$scratch.out" helprun
+for way in '-h' '--help' 'quarter-gpu -h' '--topology x --help'; do
+	# shellcheck disable=SC2086 # words of a command
+	expect 0 '' run $way
+	cmp -s "$scratch.out" helprun || complain "run $way prints another help"
+done
+expect 2 "^farwire: there is no verb 'swep'; did you mean 'sweep'\? \(see farwire --help\)$" swep
+expect 2 "^farwire: there is no verb 'zzzzzzzz' \(see farwire --help\)$" zzzzzzzz
+expect 2 "^farwire: '-z' is not an option \(see farwire run --help; write -- before a name that begins with -\)$" run -z
+verdict 'verbs.help_is_asked_for_in_three_ways'
+
 # check names the kind of each file. Three marks of a recording are two steps of 2 ms each.
 {
 	echo '{"format":"farwire-calls","version":1}'
