@@ -45,69 +45,70 @@ static bool holds(const double *throughput, const char *claim, const char **brok
 /* alone, beside: bare 100 60, box 98 70, vm 90 80 */
 static const double throughputs[] = {100, 60, 98, 70, 90, 80};
 
+static const struct {
+	const char *holds, *fails;
+} kinds[] = {
+	/* 90 in the vm relative to 100 on the bare machine */
+	{"kind = \"range\"; low = 0.8; high = 0.97; where = { place = \"vm\"; load = "
+	 "\"alone\"; "
+	 "}; over = { place = \"bare\"; };",
+	 "kind = \"range\"; low = 0.91; where = { place = \"vm\"; load = \"alone\"; }; "
+	 "over = { "
+	 "place = \"bare\"; };"},
+	/* without `over` the claim is about the number itself */
+	{"kind = \"range\"; low = 60; high = 100;", "kind = \"range\"; low = 61;"},
+	/* times grow by 100/60, 98/70 and 90/80 */
+	{"kind = \"first\"; dimension = \"place\"; value = \"bare\"; quantity = \"time\"; "
+	 "where "
+	 "= { load = \"beside\"; }; over = { load = \"alone\"; };",
+	 "kind = \"first\"; dimension = \"place\"; value = \"box\"; quantity = \"time\"; "
+	 "where = "
+	 "{ load = \"beside\"; }; over = { load = \"alone\"; };"},
+	{"kind = \"last\"; dimension = \"place\"; value = \"vm\"; quantity = \"time\"; "
+	 "where = { "
+	 "load = \"beside\"; }; over = { load = \"alone\"; };",
+	 "kind = \"last\"; dimension = \"place\"; value = \"vm\"; where = { load = "
+	 "\"beside\"; };"},
+	{"kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\"; where "
+	 "= { "
+	 "load = \"alone\"; };",
+	 "kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\";"},
+	{"kind = \"rises\"; dimension = \"place\"; where = { load = \"beside\"; };",
+	 "kind = \"rises\"; dimension = \"place\"; where = { load = \"alone\"; };"},
+	/* the box keeps 0.98 alone and 70/60 beside, which differ by 0.187 */
+	{"kind = \"within\"; slack = 0.19; dimension = \"load\"; value = \"alone\"; than = "
+	 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };",
+	 "kind = \"within\"; slack = 0.18; dimension = \"load\"; value = \"alone\"; than = "
+	 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };"},
+	/* alone and beside differ by exactly 40 on the bare machine */
+	{"kind = \"within\"; slack = 40; dimension = \"load\"; value = \"alone\"; than = "
+	 "\"beside\"; where = { place = \"bare\"; };",
+	 "kind = \"within\"; slack = 39.9; dimension = \"load\"; value = \"alone\"; than = "
+	 "\"beside\"; where = { place = \"bare\"; };"},
+	/* times grow by 0.4 in the box and 0.125 in the vm: 0.4 share > 0.125 */
+	{"kind = \"outgrows\"; share = 0.32; quantity = \"time\"; dimension = \"place\"; "
+	 "value "
+	 "= \"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
+	 "\"alone\"; };",
+	 "kind = \"outgrows\"; share = 0.31; quantity = \"time\"; dimension = \"place\"; "
+	 "value = "
+	 "\"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
+	 "\"alone\"; };"},
+	/* 0.1 of the step in the first row, 0.6 in the last */
+	{"kind = \"range\"; part = \"input wait\"; low = 0.0999; high = 0.6001;",
+	 "kind = \"range\"; part = \"input wait\"; high = 0.55;"},
+	{"kind = \"range\"; low = 90; rows = [\"vm\", \"load=alone\"];",
+	 "kind = \"range\"; low = 90; rows = [\"vm\"];"},
+};
+
 static void each_kind_of_claim_holds_or_fails(void)
 {
-	static const struct {
-		const char *holds, *fails;
-	} claims[] = {
-		/* 90 in the vm relative to 100 on the bare machine */
-		{"kind = \"range\"; low = 0.8; high = 0.97; where = { place = \"vm\"; load = "
-		 "\"alone\"; "
-		 "}; over = { place = \"bare\"; };",
-		 "kind = \"range\"; low = 0.91; where = { place = \"vm\"; load = \"alone\"; }; "
-		 "over = { "
-		 "place = \"bare\"; };"},
-		/* without `over` the claim is about the number itself */
-		{"kind = \"range\"; low = 60; high = 100;", "kind = \"range\"; low = 61;"},
-		/* times grow by 100/60, 98/70 and 90/80 */
-		{"kind = \"first\"; dimension = \"place\"; value = \"bare\"; quantity = \"time\"; "
-		 "where "
-		 "= { load = \"beside\"; }; over = { load = \"alone\"; };",
-		 "kind = \"first\"; dimension = \"place\"; value = \"box\"; quantity = \"time\"; "
-		 "where = "
-		 "{ load = \"beside\"; }; over = { load = \"alone\"; };"},
-		{"kind = \"last\"; dimension = \"place\"; value = \"vm\"; quantity = \"time\"; "
-		 "where = { "
-		 "load = \"beside\"; }; over = { load = \"alone\"; };",
-		 "kind = \"last\"; dimension = \"place\"; value = \"vm\"; where = { load = "
-		 "\"beside\"; };"},
-		{"kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\"; where "
-		 "= { "
-		 "load = \"alone\"; };",
-		 "kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\";"},
-		{"kind = \"rises\"; dimension = \"place\"; where = { load = \"beside\"; };",
-		 "kind = \"rises\"; dimension = \"place\"; where = { load = \"alone\"; };"},
-		/* the box keeps 0.98 alone and 70/60 beside, which differ by 0.187 */
-		{"kind = \"within\"; slack = 0.19; dimension = \"load\"; value = \"alone\"; than = "
-		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };",
-		 "kind = \"within\"; slack = 0.18; dimension = \"load\"; value = \"alone\"; than = "
-		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };"},
-		/* alone and beside differ by exactly 40 on the bare machine */
-		{"kind = \"within\"; slack = 40; dimension = \"load\"; value = \"alone\"; than = "
-		 "\"beside\"; where = { place = \"bare\"; };",
-		 "kind = \"within\"; slack = 39.9; dimension = \"load\"; value = \"alone\"; than = "
-		 "\"beside\"; where = { place = \"bare\"; };"},
-		/* times grow by 0.4 in the box and 0.125 in the vm: 0.4 share > 0.125 */
-		{"kind = \"outgrows\"; share = 0.32; quantity = \"time\"; dimension = \"place\"; "
-		 "value "
-		 "= \"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
-		 "\"alone\"; };",
-		 "kind = \"outgrows\"; share = 0.31; quantity = \"time\"; dimension = \"place\"; "
-		 "value = "
-		 "\"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
-		 "\"alone\"; };"},
-		/* 0.1 of the step in the first row, 0.6 in the last */
-		{"kind = \"range\"; part = \"input wait\"; low = 0.0999; high = 0.6001;",
-		 "kind = \"range\"; part = \"input wait\"; high = 0.55;"},
-		{"kind = \"range\"; low = 90; rows = [\"vm\", \"load=alone\"];",
-		 "kind = \"range\"; low = 90; rows = [\"vm\"];"},
-	};
-	for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		const char *at;
-		if (!CHECK(holds(throughputs, claims[i].holds, &at) && at == NULL))
-			printf("  does not hold: %s\n", claims[i].holds);
-		if (!CHECK(!holds(throughputs, claims[i].fails, &at) && at != NULL))
-			printf("  holds: %s\n", claims[i].fails);
+		if (!CHECK(holds(throughputs, kinds[i].holds, &at) && at == NULL))
+			printf("  does not hold: %s\n", kinds[i].holds);
+		if (!CHECK(!holds(throughputs, kinds[i].fails, &at) && at != NULL))
+			printf("  holds: %s\n", kinds[i].fails);
 	}
 }
 

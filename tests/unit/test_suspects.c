@@ -43,8 +43,8 @@ static const char *listed(enum measured measured, const char *const *settings, b
 	return text;
 }
 /* Each class of alike links has a fault of one link, and one of all. Faults that are known already
- * are added. A PCIe slot of an adapter has other words than one of a GPU, and a fault at a node
- * would be one of its other links, too, so all ports have their whole names. */
+ * are added. All ports have their whole names, because a fault of an adapter would be one of its
+ * slot, too. */
 static void all_faults_of_a_collective_are_listed(void)
 {
 	CHECK_TEXT(listed(MEASURED_COLLECTIVE, collective, false),
@@ -132,6 +132,10 @@ static void all_faults_of_a_path_are_listed(void)
 		   "tcp.streams=1\n"
 		   "link.*.loss=1e-4\n"
 		   "host.*.clock=2.25GHz host.*.turbo_clock=2.85GHz\n");
+}
+
+static void all_faults_of_copies_and_messages_are_listed(void)
+{
 	CHECK_TEXT(listed(MEASURED_COPY, collective, false),
 		   "\n"
 		   "case.degrade=n0.slot0=0.5,nic0=0.5\n"
@@ -202,6 +206,7 @@ static void faults_state_links_and_cables(void)
 static const struct test tests[] = {
 	TEST(all_faults_of_a_collective_are_listed),
 	TEST(all_faults_of_a_path_are_listed),
+	TEST(all_faults_of_copies_and_messages_are_listed),
 	TEST(all_faults_of_a_step_follow_those_of_its_links),
 	TEST(faults_state_links_and_cables),
 };
