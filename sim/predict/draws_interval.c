@@ -228,7 +228,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	estimate = added.ratio > 0 && !steady
 			   ? spread_interval(arena, &spread, value, values, shares, count)
 			   : interval_of(value, values, &m);
-	if (m.error.ratio > 0 && (share || is_ratio))
+	if (share || (m.error.ratio > 0 && is_ratio))
 		estimate.high = fmax(value, fmin(fmax(1, largest), estimate.high));
 	return estimate;
 }

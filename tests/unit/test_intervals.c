@@ -240,11 +240,16 @@ static void shares_end_at_one(void)
 {
 	struct arena *arena = arena_new();
 	struct draw_answers answers[] = {{.all = {.gpu_utilization = 0.99}}};
-	const struct draws draws = {
+	struct draws draws = {
 		.count = 1, .answers = answers, .error = {.ratio = 0.1, .freedom_count = 3}};
 	const size_t offset = offsetof(struct job_point, gpu_utilization);
 	CHECK(draws_interval(arena, &draws, 0.99, -1, offset).high == 1);
 	CHECK(draws_interval(arena, &draws, 1 + 1e-9, -1, offset).high == 1 + 1e-9);
+	/* nor does an error of the time that forwarding adds */
+	answers[0].all.ratio = 0.6;
+	draws.error.ratio = 0;
+	draws.added_error.ratio = 0.2;
+	CHECK(draws_interval(arena, &draws, 0.99, -1, offset).high == 1);
 	arena_free(arena);
 }
 
