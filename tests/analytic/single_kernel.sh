@@ -30,7 +30,7 @@ kernel --set kernel.m=1536 --set kernel.n=1152 --set kernel.k=4096 \
 	--set gpu.a100-sxm4-80.memory_bandwidth='100 TB/s'
 takes "$(awk 'BEGIN { l = 256 * 2 / 10e12; r = 2 * 128 * 128 / (0.5 * 312e12 / 108)
 	b = 4096 * (r ^ 4 + l ^ 4) ^ 0.25 + 2e-6 + 128 * 128 * 2 / 10e12
-	m = 2 * (1536 * 4096 + 4096 * 1152 + 1536 * 1152) / 80e12 / '"$(build/farwire explain --topology dgx-a100 --set kernel.m=1 kernels.ampere.operand 2>/dev/null | awk '$1 == "kernels.ampere.operand" { print $2 }')"'
+	m = 2 * (1536 * 4096 + 4096 * 1152 + 1536 * 1152) / 80e12 / '"$("$FARWIRE" explain --topology dgx-a100 --set kernel.m=1 kernels.ampere.operand 2>/dev/null | awk '$1 == "kernels.ampere.operand" { print $2 }')"'
 	printf "%.9g", (b ^ 4 + m ^ 4) ^ 0.25 + 3e-6 }')"
 verdict 'single_kernel.times_follow_from_the_constants'
 
