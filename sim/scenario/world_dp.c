@@ -50,6 +50,12 @@ static double run_solo(struct world *w, struct job *job, const struct job_entry 
 	return step_s;
 }
 
+/* Returns true if the job has input that struct input copies to the GPU. */
+static bool copies_input(const struct job_entry *entry)
+{
+	return strcmp(entry->input->source, "gpu") != 0;
+}
+
 /* Writes the program of a step, whose runs of kernels are fused unless a trace shows them. */
 static void write_step(struct world *w, const struct job_entry *entry, struct step_use *use)
 {
@@ -61,8 +67,8 @@ static void write_step(struct world *w, const struct job_entry *entry, struct st
 	};
 	struct stack_params stack = *entry->stack;
 	stack.poller = false; /* struct dp_spec has its load */
-	if (strcmp(entry->input->source, "gpu") != 0)
-		stack.real_input = false; /* struct input copies the input */
+	if (copies_input(entry))
+		stack.real_input = false;
 	struct step_spec spec = {
 		.network = entry->network,
 		.batch = (size_t)entry->batch_count,
@@ -82,6 +88,18 @@ static void write_step(struct world *w, const struct job_entry *entry, struct st
 		use->program = program_fuse(arena, use->program, &fuse);
 }
 
+/* Returns true if a step of both jobs has the same program, and takes the same time. */
+static bool same_step(const struct topology *t, const struct job_entry *a,
+		      const struct job_entry *b)
+{
+	return world_alike(t, a, b) &&
+	       dp_held_back(a->exchange, a->rank_count) ==
+		       dp_held_back(b->exchange, b->rank_count) &&
+	       dp_updates_in_stream(a->exchange, a->rank_count) ==
+		       dp_updates_in_stream(b->exchange, b->rank_count) &&
+	       copies_input(a) == copies_input(b);
+}
+
 /* Returns the step profile of one GPU without other ranks, in the job's guest. Equal jobs share
  * it. Returns NULL if the job has failed. */
 static const struct step_use *find_profile(struct world *w, struct job *job,
@@ -94,7 +112,7 @@ static const struct step_use *find_profile(struct world *w, struct job *job,
 		w->profiles = ARENA_ARRAY(arena, scenario->job_count, struct step_use);
 	struct step_use *own = &w->profiles[entry - scenario->jobs];
 	for (size_t i = 0; i < scenario->job_count; i++)
-		if (w->profiles[i].program && world_alike(t, &scenario->jobs[i], entry)) {
+		if (w->profiles[i].program && same_step(t, &scenario->jobs[i], entry)) {
 			*own = w->profiles[i];
 			return own;
 		}
@@ -224,7 +242,7 @@ static bool build_ranks(struct world *w, struct job *job, const struct job_entry
 					  : ranks[i - 1].process +
 						    !job_inputs_joined(&w->inputs, entry, i - 1, i),
 		};
-		if (strcmp(entry->input->source, "gpu") != 0 &&
+		if (copies_input(entry) &&
 		    !build_input(w, job, entry, i, &reader, &ranks[i],
 				 input_B(entry->network, (size_t)entry->batch_count)))
 			return false;
