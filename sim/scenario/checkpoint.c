@@ -88,26 +88,30 @@ static void read_part(struct checkpoint_run *run, size_t index)
 		run->why = "there is no route from the storage of its checkpoints";
 }
 
+/* Returns the number of ranks of the whole job that read, if `all` is true, or that write. */
+static double acting_count(const struct checkpoint_run *run, bool all)
+{
+	const struct job_entry *entry = run->entry;
+	bool each = all || run->scenario->run->checkpoint_sharded;
+	return (double)entry->rank_count / (each ? 1 : (double)entry->plan->sizes[AXIS_DATA]);
+}
+
 /* Lets all ranks, or only those that write, begin an action, and returns the time until the last
  * one is ready. In a folded topology, the storage that all machines share gets the part of its
  * bandwidth that is due to the simulated ranks. */
 static double all_do(struct arena *arena, struct checkpoint_run *run, bool all,
 		     void (*action)(struct checkpoint_run *run, size_t index))
 {
-	const struct fold *fold = run->scenario->topology.fold;
 	const struct job_entry *entry = run->entry;
-	double acting = 0, real = 0;
+	size_t acting = 0;
 	for (size_t i = 0; i < entry->simulated_count; i++)
-		if (all || writes(run, i)) {
-			acting++;
-			real += fold ? (double)fold_count(fold, i) : 1;
-		}
+		acting += all || writes(run, i);
 	run->storage = *entry->checkpoint;
 	if (storage_is_shared(&run->storage))
-		run->storage.bandwidth_Bps *= acting / real;
+		run->storage.bandwidth_Bps *= (double)acting / acting_count(run, all);
 	system_build(&run->system, arena, run->scenario, NULL);
 	run->inputs = (struct job_inputs){.system = &run->system};
-	run->pending = (size_t)acting;
+	run->pending = acting;
 	for (size_t i = 0; i < entry->simulated_count; i++)
 		if (all || writes(run, i))
 			action(run, i);
@@ -121,11 +125,9 @@ static double all_do(struct arena *arena, struct checkpoint_run *run, bool all,
 struct checkpoint_times checkpoint_simulate(const struct scenario *scenario)
 {
 	const struct job_entry *entry = &scenario->jobs[0];
-	bool sharded = scenario->run->checkpoint_sharded;
 	struct checkpoint_run run = {.scenario = scenario, .entry = entry};
 	struct checkpoint_times times = {.size_B = state_B(entry)};
-	run.part_B = times.size_B * (sharded ? 1 : (double)entry->plan->sizes[AXIS_DATA]) /
-		     (double)entry->rank_count;
+	run.part_B = times.size_B / acting_count(&run, false);
 	struct arena *scratch = arena_new();
 	times.copy_s = all_do(scratch, &run, false, copy);
 	times.write_s = run.why ? 0 : all_do(scratch, &run, false, write_part);
