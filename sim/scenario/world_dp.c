@@ -162,8 +162,7 @@ static void comm_ranks(struct world *w, const struct job_entry *entry,
 	spec->ranks = ranks;
 }
 
-/* Sets *comm; NULL if the job has a single rank and no servers. Returns false if the job has
- * failed. */
+/* Sets *comm; NULL if the job has a single rank. Returns false if the job has failed. */
 static bool build_communicator(struct world *w, struct job *job, const struct job_entry *entry,
 			       struct communicator **comm)
 {
@@ -173,7 +172,7 @@ static bool build_communicator(struct world *w, struct job *job, const struct jo
 	spec.failed_ctx = job;
 	spec.training = w->scenario->style != JOBS_COLLECTIVE;
 	*comm = NULL;
-	if (entry->rank_count == 1 && !library_has_servers(entry->library))
+	if (entry->rank_count == 1)
 		return true;
 	comm_ranks(w, entry, &spec);
 	*comm = communicator_new(&spec);

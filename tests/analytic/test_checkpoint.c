@@ -104,7 +104,30 @@ static void frozen_weights_are_not_written(void)
 	CHECK_NEAR(checkpoint_simulate(scenario).size_B, 14 * trained, 1e-12);
 }
 
+/* With one virtual CPU in each machine, its writing ranks take turns on it, and so do its readers.
+ * Two of the replica's ranks write half of the state each, and eight ranks of each machine read. */
+static void ranks_of_a_machine_share_its_cores(void)
+{
+#define ONE_CORE                                                                                   \
+	"checkpoint_storage.bandwidth=10 TB/s", "checkpoint_storage.latency=0 s",                  \
+		"guest.*.vcpus=1", "checkpoint_storage.client=100 ns/B"
+	const double core_s = 100e-9 * 2.4 / 3.8;
+	CHECK_NEAR(TIMES(ONE_CORE, WHOLE).write_s, state_B * core_s, 0.01);
+	CHECK_NEAR(TIMES(ONE_CORE).write_s, state_B / 4 * core_s, 0.01);
+	CHECK_NEAR(TIMES(ONE_CORE).read_s, state_B / 4 * core_s, 0.01);
+}
+
+/* Only the ranks that write copy their parts. They share the memory of their machine. */
+static void copies_of_a_machine_share_its_memory(void)
+{
+#define MEMORY "host.*.dram_bandwidth=1 GB/s"
+	CHECK_NEAR(TIMES(MEMORY, WHOLE).copy_s, state_B / 1e9, 0.001);
+	CHECK_NEAR(TIMES(MEMORY).copy_s, state_B / 4 / 1e9, 0.001);
+}
+
 static const struct test tests[] = {
+	TEST(ranks_of_a_machine_share_its_cores),
+	TEST(copies_of_a_machine_share_its_memory),
 	TEST(ranks_of_all_machines_share_a_storage),
 	TEST(machines_with_disks_write_at_the_same_time),
 	TEST(each_rank_reads_by_itself),

@@ -250,8 +250,8 @@ static void gamma_quantiles_are_those_of_chi_squared(void)
 }
 
 /* Two machines with a GPU each. The first has a network link that begins at its adapter, one that
- * ends there, and PCIe. Links of machine a1 and of the switches are not links of machine a. So two
- * machines have 2 x 2 links. */
+ * ends there, one that begins at the machine itself, and PCIe. Links of machine a1 and of the
+ * switches are not links of machine a. So two machines have 2 x 3 links. */
 static void links_of_a_machine_begin_or_end_there(void)
 {
 	const struct host_entry hosts[] = {{.name = "a"}, {.name = "a1"}};
@@ -260,6 +260,7 @@ static void links_of_a_machine_begin_or_end_there(void)
 			       *inside = link_kind_find("pcie");
 	const struct link_entry links[] = {{.kind = network, .ends = {"a.nic0", "switch"}},
 					   {.kind = network, .ends = {"switch", "a.nic1"}},
+					   {.kind = network, .ends = {"a", "switch"}},
 					   {.kind = inside, .ends = {"a", "a.nic0"}},
 					   {.kind = network, .ends = {"switch", "a1.nic0"}},
 					   {.kind = network, .ends = {"switch", "spine"}}};
@@ -272,12 +273,28 @@ static void links_of_a_machine_begin_or_end_there(void)
 						       .gpus = gpus,
 						       .gpu_count = 2,
 						       .links = links,
-						       .link_count = 5}};
+						       .link_count = 6}};
 	CHECK(checkpoint_machines(&scenario) == 2);
-	CHECK_NEAR(checkpoint_links_count(&scenario), 2 * 2, 0);
+	CHECK_NEAR(checkpoint_links_count(&scenario), 2 * 3, 0);
+}
+
+/* 7 % of 100 machines are 7 spares, although 0.07 x 100 is a little more than 7 in floating point.
+ * A part of a machine is a whole one. */
+static void spares_are_whole_machines(void)
+{
+	static const double ratios[][2] = {{0.07, 7}, {0.071, 8}, {0, 0}, {0.0001, 1}};
+	const struct fold fold = {.machine_count = 100};
+	const struct job_entry job = {.simulated_count = 1, .rank_count = 100};
+	for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+		const struct longrun_params params = {.spare_ratio = ratios[i][0]};
+		const struct scenario scenario = {
+			.jobs = &job, .job_count = 1, .run = &params, .topology = {.fold = &fold}};
+		CHECK(checkpoint_spares(&scenario) == (size_t)ratios[i][1]);
+	}
 }
 
 static const struct test tests[] = {
+	TEST(spares_are_whole_machines),
 	TEST(links_of_a_machine_begin_or_end_there),
 	TEST(without_failures_pauses_add_to_the_steps),
 	TEST(one_checkpoint_is_written_at_a_time),
