@@ -57,9 +57,9 @@ struct service {
 	int64_t warm_ps;   /* when as many requests had ended as belong to the warm-up */
 	int64_t opened_ps; /* the first measured arrival */
 	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at it, and at the last */
-	size_t turn;                                 /* of the router */
-	size_t group_count;                          /* of requests that share tokens */
-	uint32_t *longest;                           /* by group: the most tokens that are shared */
+	size_t turns[2]; /* of the router: for prompts and for replicas that only generate tokens */
+	size_t group_count; /* of requests that share tokens */
+	uint32_t *longest;  /* by group: the most tokens that are shared */
 	bool continuous;
 	uint32_t block;                /* tokens of a block */
 	int64_t message_ps, merged_ps; /* work of the front end for a message */

@@ -6,17 +6,17 @@
 static struct replica *route(struct serving *serving, struct service *service, bool decode)
 {
 	struct replica *best = NULL;
-	size_t count = serving->spec.replica_count, turn = service->turn;
+	size_t count = serving->spec.replica_count, *turn = &service->turns[decode];
 	bool by_turn = service->spec->params->router == ROUTER_ROUND_ROBIN;
 	for (size_t i = 0; i < count; i++) {
-		struct replica *r = &serving->replicas[(turn + i) % count];
+		struct replica *r = &serving->replicas[(*turn + i) % count];
 		if (r->service != service || (r->spec->role == ROLE_DECODE) != decode)
 			continue;
 		if (!best || (!by_turn && r->outstanding_count < best->outstanding_count))
 			best = r;
 	}
 	FW_ASSERT(best);
-	service->turn = (size_t)(best - serving->replicas) + 1;
+	*turn = (size_t)(best - serving->replicas) + 1;
 	return best;
 }
 

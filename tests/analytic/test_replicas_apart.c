@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two replicas of a model server on unlike places get requests in turn, one at a time. So the mean
+ * parts of a request are halfway between those of each replica alone. */
+#include "sim/serving/serving.h"
+#include "tests/case_points.h"
+#include "tests/own_folder.h"
+
+struct place {
+	const char *what, *settings;
+	const char *first, *second;  /* members of the clients */
+	const char *host_c, *gpus_b; /* members of a host, profile of GPUs */
+	const char *port_d;          /* rate and latency of a port */
+};
+
+/* Four machines with two GPUs each on one switch. */
+static void write_topology(const struct place *p)
+{
+	const char *text = "topology = { name = \"four\"; switches = [\"sw\"];\nhosts = ( ";
+	for (char m = 'a'; m <= 'd'; m++)
+		text = arena_printf(arena, "%s{ name = \"%c\"; %s }%s", text, m,
+				    m == 'c' && p->host_c ? p->host_c : "",
+				    m == 'd' ? " );\nguests = ( " : ", ");
+	for (char m = 'a'; m <= 'd'; m++)
+		text = arena_printf(arena, "%s{ name = \"on-%c\"; host = \"%c\"; }%s", text, m, m,
+				    m == 'd' ? " );\ngpus = ( " : ", ");
+	for (char m = 'a'; m <= 'd'; m++)
+		for (int i = 0; i < 2; i++)
+			text = arena_printf(
+				arena, "%s{ name = \"%c%d\"; host = \"%c\"; profile = \"%s\"; }%s",
+				text, m, i, m, m == 'b' && p->gpus_b ? p->gpus_b : "v100-sxm2",
+				m == 'd' && i == 1 ? " );\nlinks = ( " : ",\n");
+	for (char m = 'a'; m <= 'd'; m++) {
+		for (int i = 0; i < 2; i++)
+			text = arena_printf(arena,
+					    "%s{ name = \"slot-%c%d\"; kind = \"pcie\"; ends = "
+					    "[\"%c\", \"%c%d\"]; },\n",
+					    text, m, i, m, m, i);
+		const char *own = m == 'd' ? p->port_d : NULL;
+		text = arena_printf(arena,
+				    "%s{ name = \"port-%c\"; kind = \"ethernet\"; ends = "
+				    "[\"on-%c\", \"sw\"]; %s }%s",
+				    text, m, m,
+				    own ? own : "bandwidth = \"10 Gbit/s\"; latency = \"1 us\";",
+				    m == 'd' ? " ); };\n" : ",\n");
+	}
+	write_file("four.cfg", text);
+}
+
+/* Returns the parts of a request at these clients. */
+static struct serving_answers answers_of(const struct place *p, const char *clients, int requests)
+{
+	struct serving_answers none = {.requests_count = 0};
+	write_file(
+		"case.cfg",
+		arena_printf(arena,
+			     "case = { topology = \"four.cfg\"; model = \"gpt2\"; %s clients = ( "
+			     "%s ); };\n"
+			     "serve = { router = \"round-robin\"; spread = 0.0; output_spread = "
+			     "0.0; warmup = 0.0; requests = %d; rate = 0.01; prompt = 100; "
+			     "output = 20; };\n",
+			     p->settings ? p->settings : "", clients, requests));
+	diag = diag_new(arena);
+	const struct case_request request = {.path = path_of("case.cfg"),
+					     .data_root = data_root_find(arena)};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	if (!CHECK(scenario != NULL))
+		return none;
+	struct point point = predict_point(arena, scenario, 1, false, NULL, NULL);
+	return CHECK(!point.failed && !point.broken) ? point.serving : none;
+}
+
+/* Compares the parts of requests at both replicas with those at each alone. `before` are clients of
+ * all three cases. */
+static void check_halfway(const struct place *p, const char *before)
+{
+	write_topology(p);
+	const char *a = arena_printf(arena, "%s{ name = \"one\"; %s }", before, p->first);
+	const char *b = arena_printf(arena, "{ name = \"two\"; %s }", p->second);
+	const struct serving_answers first = answers_of(p, a, 2);
+	const struct serving_answers second =
+		answers_of(p, arena_printf(arena, "%s%s", before, b), 2);
+	const struct serving_answers both = answers_of(p, arena_printf(arena, "%s, %s", a, b), 4);
+	double unlike_s = 0;
+	for (size_t part = 0; part < SERVE_PART_COUNT; part++) {
+		double mean_s = (first.parts_s[part] + second.parts_s[part]) / 2;
+		unlike_s += fabs(first.parts_s[part] - second.parts_s[part]);
+		if (!CHECK(fabs(both.parts_s[part] - mean_s) < 1e-8))
+			printf("  part %zu, different %s\n", part, p->what);
+	}
+	CHECK(unlike_s > 1e-5);
+	unlink(path_of("four.cfg"));
+	unlink(path_of("case.cfg"));
+}
+
+#define SPLIT     "tensor = 2; transport = \"tcp\";"
+#define FORWARDED "runtime = \"synchronous\"; transport = \"tcp\";"
+
+static void unlike_replicas_have_their_own_iterations(void)
+{
+	static const struct place places[] = {
+		{.what = "hosts",
+		 .first = "gpu = \"a0\";",
+		 .second = "gpu = \"c0\";",
+		 .host_c = "clock = \"1.2 GHz\";"},
+		{.what = "GPUs",
+		 .first = "gpu = \"a0\";",
+		 .second = "gpu = \"b0\";",
+		 .gpus_b = "v100-sxm3-32"},
+		{.what = "wires between their machines",
+		 .settings = SPLIT,
+		 .first = "gpu = \"a1\";",
+		 .second = "gpu = \"c1\";",
+		 .port_d = "bandwidth = \"1 Gbit/s\"; latency = \"1 us\";"},
+		{.what = "wires of one of them",
+		 .settings = SPLIT,
+		 .first = "gpu = \"a0\";",
+		 .second = "gpu = \"c1\";"},
+		{.what = "machines of their programs",
+		 .settings = FORWARDED,
+		 .first = "gpu = \"a0\"; program = \"on-b\";",
+		 .second = "gpu = \"a1\"; program = \"on-c\";",
+		 .host_c = "clock = \"1.2 GHz\";"},
+		{.what = "servers of their GPUs",
+		 .settings = FORWARDED,
+		 .first = "gpu = \"a0\"; program = \"on-b\";",
+		 .second = "gpu = \"d0\"; program = \"on-b\";",
+		 .port_d = "bandwidth = \"10 Gbit/s\"; latency = \"100 us\";"},
+	};
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+		check_halfway(&places[i], "");
+}
+
+/* A machine with a slower port is one of two that process prompts, or that generate tokens. Each of
+ * the two GPUs of a replica sends its keys and values to one of the other replica. */
+static void keys_and_values_travel_between_the_replicas_of_their_request(void)
+{
+	static const struct place places[] = {
+		{.what = "replicas that generate",
+		 .settings = SPLIT,
+		 .first = "gpu = \"b0\"; role = \"decode\";",
+		 .second = "gpu = \"d0\"; role = \"decode\";",
+		 .port_d = "bandwidth = \"1 Gbit/s\"; latency = \"1 us\";"},
+		{.what = "replicas that process prompts",
+		 .settings = SPLIT,
+		 .first = "gpu = \"b0\"; role = \"prefill\";",
+		 .second = "gpu = \"d0\"; role = \"prefill\";",
+		 .port_d = "bandwidth = \"1 Gbit/s\"; latency = \"1 us\";"},
+	};
+	check_halfway(&places[0], "{ name = \"other\"; gpu = \"a0\"; role = \"prefill\"; }, ");
+	check_halfway(&places[1], "{ name = \"other\"; gpu = \"a0\"; role = \"decode\"; }, ");
+}
+
+static const struct test tests[] = {
+	TEST(unlike_replicas_have_their_own_iterations),
+	TEST(keys_and_values_travel_between_the_replicas_of_their_request),
+};
+
+int main(void)
+{
+	if (!folder_begin())
+		return 1;
+	int result = TEST_MAIN(tests);
+	folder_end();
+	return result;
+}
