@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where messages between folded machines meet, and the folds of groups. */
-#include "sim/collective/fold.h"
+#include "sim/scenario/fold.h"
 #include "tests/ring_site.h"
 
 static int meeting(struct site *site, int top, int a, int b, enum fold_level level)
@@ -75,7 +75,54 @@ static void levels_follow_leaves_and_pods(void)
 		CHECK(fold_level(&fold, 0, m) == expected[m]);
 }
 
+/* Ranks take the GPUs of one machine after the other: two machines with three GPUs and one with
+ * two. The last one may have free GPUs, but each machine needs a rank. */
+static void ranks_are_assigned_machine_by_machine(void)
+{
+	static const struct fold_kind kinds[] = {{2, 3}, {1, 2}};
+	static const uint32_t machines[] = {0, 0, 0, 1, 1, 1, 2, 2};
+	struct arena *arena = arena_new();
+	for (size_t ranks = 5; ranks <= 9; ranks++) {
+		const struct fold *fold = fold_of_kinds(arena, kinds, 2, ranks);
+		if (!CHECK((fold != NULL) == (ranks == 7 || ranks == 8)) || !fold)
+			continue;
+		CHECK(fold->rank_count == ranks && fold->machine_count == 3);
+		CHECK(memcmp(fold->machine_of, machines, ranks * sizeof *machines) == 0);
+		CHECK(fold->first_rank[0] == 0 && fold->first_rank[1] == 3);
+		CHECK(fold->first_rank[2] == 6 && fold->first_rank[3] == ranks);
+		CHECK(fold->kind_of[0] == 0 && fold->kind_of[1] == 0 && fold->kind_of[2] == 1);
+		CHECK(fold->class_count == 2 && fold->simulated_count == 3 + ranks - 6);
+		CHECK(fold->rank_of[0] == 0 && fold->rank_of[2] == 2 && fold->rank_of[3] == 6);
+		CHECK(fold_count(fold, 0) == 2 && fold_count(fold, 3) == 1);
+	}
+	arena_free(arena);
+}
+
+/* Symmetry is for a single job on several GPUs. By default it needs 1024 of them, or 64 for a plan.
+ */
+static void large_single_jobs_are_folded(void)
+{
+	static const struct {
+		enum symmetry symmetry;
+		size_t jobs, gpus;
+		bool plan, wanted;
+	} rows[] = {
+		{SYMMETRY_AUTO, 1, 1024, false, true},  {SYMMETRY_AUTO, 1, 1023, false, false},
+		{SYMMETRY_AUTO, 1, 64, true, true},     {SYMMETRY_AUTO, 1, 63, true, false},
+		{SYMMETRY_AUTO, 2, 1024, false, false}, {SYMMETRY_ON, 1, 2, false, true},
+		{SYMMETRY_ON, 1, 1, false, false},      {SYMMETRY_ON, 2, 2048, false, false},
+		{SYMMETRY_OFF, 1, 2048, true, false},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct case_params params = {.symmetry = (int)rows[i].symmetry};
+		CHECK(fold_is_wanted(&params, rows[i].jobs, rows[i].gpus, rows[i].plan) ==
+		      rows[i].wanted);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(ranks_are_assigned_machine_by_machine),
+	TEST(large_single_jobs_are_folded),
 	TEST(messages_meet_at_the_first_common_switch),
 	TEST(groups_fold_if_their_members_have_equal_places),
 	TEST(levels_follow_leaves_and_pods),
