@@ -435,7 +435,6 @@ static void kinds_fit(struct reader *c)
 				of->efficiencies = ARENA_ARRAY(c->arena, topology->gpu_count,
 							       const struct efficiency_params *);
 			of->efficiencies[job->gpus[k]] = case_efficiency(c, gpu, job->model);
-			of->efficiencies[job->gpus[0]] = job->efficiency;
 			case_check_numbers(c, gpu);
 		}
 	}

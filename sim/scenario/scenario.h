@@ -219,7 +219,8 @@ struct service_entry {
 	double spread; /* parts of a replica over which its requests are spread; at least 1 */
 	double stages; /* of its pipeline */
 	size_t store;  /* guest that has keys and values of all replicas; SIZE_MAX: none */
-	/* By GPU of the topology, for stages on different GPUs; NULL: they are equal. */
+	/* By GPU of the topology, for stages on different GPUs; NULL: they are equal. A GPU of the
+	 * kind of its replica's first one has none. */
 	const struct efficiency_params **efficiencies;
 };
 

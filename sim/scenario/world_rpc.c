@@ -157,7 +157,8 @@ void world_rpc_split(struct world *w, const struct job_entry *entry,
 		if (k == count) {
 			struct serving_model_spec own = *spec;
 			own.gpu = &gpus[gpu].params;
-			own.efficiency = of->efficiencies[gpu];
+			if (of->efficiencies[gpu])
+				own.efficiency = of->efficiencies[gpu];
 			parts[k].model = serving_model_new(w->workload.arena, &own);
 			kinds[count++] = gpu;
 		}

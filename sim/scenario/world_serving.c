@@ -182,6 +182,9 @@ static bool same_place(const struct topology *t, const struct job_entry *a,
 	size_t place = place_in_machine(t, a);
 	if (a->rank_count > 1 && a != b && (place == SIZE_MAX || place != place_in_machine(t, b)))
 		return false;
+	for (size_t i = 1; i < a->rank_count; i++) /* stages over RPC may differ */
+		if (strcmp(t->gpus[a->gpus[i]].profile, t->gpus[b->gpus[i]].profile) != 0)
+			return false;
 	return !a->runtime || (a->guests[0] == b->guests[0] && a->servers[0] == b->servers[0]);
 }
 

@@ -8,7 +8,7 @@
 struct place {
 	const char *what, *settings;
 	const char *first, *second;  /* members of the clients */
-	const char *host_c, *gpus_b; /* members of a host, profile of GPUs */
+	const char *host_c, *gpu_b1; /* members of a host, profile of a GPU */
 	const char *port_d;          /* rate and latency of a port */
 };
 
@@ -27,7 +27,8 @@ static void write_topology(const struct place *p)
 		for (int i = 0; i < 2; i++)
 			text = arena_printf(
 				arena, "%s{ name = \"%c%d\"; host = \"%c\"; profile = \"%s\"; }%s",
-				text, m, i, m, m == 'b' && p->gpus_b ? p->gpus_b : "v100-sxm2",
+				text, m, i, m,
+				m == 'b' && i == 1 && p->gpu_b1 ? p->gpu_b1 : "v100-sxm2",
 				m == 'd' && i == 1 ? " );\nlinks = ( " : ",\n");
 	for (char m = 'a'; m <= 'd'; m++) {
 		for (int i = 0; i < 2; i++)
@@ -94,6 +95,7 @@ static void check_halfway(const struct place *p, const char *before)
 }
 
 #define SPLIT     "tensor = 2; transport = \"tcp\";"
+#define STAGES    "pipeline = 2; transport = \"tcp\"; settings = [\"serve.pipeline=rpc\"];"
 #define FORWARDED "runtime = \"synchronous\"; transport = \"tcp\";"
 
 static void unlike_replicas_have_their_own_iterations(void)
@@ -105,8 +107,18 @@ static void unlike_replicas_have_their_own_iterations(void)
 		 .host_c = "clock = \"1.2 GHz\";"},
 		{.what = "GPUs",
 		 .first = "gpu = \"a0\";",
+		 .second = "gpu = \"b1\";",
+		 .gpu_b1 = "v100-sxm3-32"},
+		{.what = "GPUs of stages on two machines",
+		 .settings = STAGES,
+		 .first = "gpu = \"b1\";",
+		 .second = "gpu = \"c1\";",
+		 .gpu_b1 = "p100-sxm2"},
+		{.what = "GPUs of stages on one machine",
+		 .settings = STAGES,
+		 .first = "gpu = \"a0\";",
 		 .second = "gpu = \"b0\";",
-		 .gpus_b = "v100-sxm3-32"},
+		 .gpu_b1 = "p100-sxm2"},
 		{.what = "wires between their machines",
 		 .settings = SPLIT,
 		 .first = "gpu = \"a1\";",
