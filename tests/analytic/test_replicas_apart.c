@@ -163,7 +163,30 @@ static void keys_and_values_travel_between_the_replicas_of_their_request(void)
 	check_halfway(&places[1], "{ name = \"other\"; gpu = \"a0\"; role = \"decode\"; }, ");
 }
 
+/* The second GPU of a replica is in machine d, whose port is slow. 100 tokens of GPT-2 have 12
+ * layers x 2 x 768 features x 2 B, half of which are on each GPU: 1.84 MB, which take 14.7 ms at 1
+ * Gb/s. The first GPU's part arrives earlier. So does all of a replica with fast ports. */
+static void a_request_waits_for_the_keys_and_values_of_each_gpu(void)
+{
+	const struct place place = {.settings = SPLIT,
+				    .port_d = "bandwidth = \"1 Gbit/s\"; latency = \"1 us\";"};
+	const double slow_s = 100 * 12 * 768 * 2 * 8 / 1e9;
+	static const char *const clients[] = {
+		"{ name = \"from\"; gpu = \"a1\"; role = \"prefill\"; }, { name = \"to\"; gpu = "
+		"\"b1\"; role = \"decode\"; }",
+		"{ name = \"from\"; gpu = \"c1\"; role = \"prefill\"; }, { name = \"to\"; gpu = "
+		"\"a0\"; role = \"decode\"; }"};
+	for (size_t i = 0; i < 2; i++) {
+		write_topology(&place);
+		double took_s = answers_of(&place, clients[i], 2).parts_s[SERVE_TRANSFER];
+		CHECK(i == 0 ? took_s > 0 && took_s < slow_s : took_s > slow_s);
+	}
+	unlink(path_of("four.cfg"));
+	unlink(path_of("case.cfg"));
+}
+
 static const struct test tests[] = {
+	TEST(a_request_waits_for_the_keys_and_values_of_each_gpu),
 	TEST(unlike_replicas_have_their_own_iterations),
 	TEST(keys_and_values_travel_between_the_replicas_of_their_request),
 };

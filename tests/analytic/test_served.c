@@ -327,7 +327,56 @@ static void a_table_replaces_drawn_requests(void)
 	remove(path_of("list.tsv"));
 }
 
+/* Requests of a table and those in stages arrive at their own times, so only the service that draws
+ * its requests says for how long: 40 at 4/s. */
+static void only_drawn_requests_say_how_long_services_draw(void)
+{
+	static const size_t counts[] = {40, 2, 30, 20};
+	write_file("list.tsv", "0 100 10\n1 200 10\n");
+	struct point point = point_of_text(
+		"case = { topology = \"l40s-8gpu\"; gpu = \"spread\"; clients = ( { model = "
+		"\"gpt2\"; }, { model = \"gpt2-medium\"; }, { model = \"gpt2-large\"; }, { model "
+		"= \"gpt2-xl\"; } ); };\n"
+		"serve = ( { model = \"gpt2\"; rate = 4; requests = 40; warmup = 0.0; },\n"
+		"{ model = \"gpt2-medium\"; list = \"list.tsv\"; rate = 1; requests = 900; warmup "
+		"= "
+		"0.0; },\n"
+		"{ model = \"gpt2-large\"; stages = \"0:5,60:20\"; rate = 0.1; requests = 30; "
+		"warmup "
+		"= 0.0; },\n"
+		"{ model = \"gpt2-xl\"; rate = 2; requests = 4; warmup = 0.0; } );\n");
+	remove(path_of("list.tsv"));
+	for (size_t i = 0; i < 4 && !point.failed; i++)
+		CHECK(point.outcome.jobs[i].serving->service->requests_count == counts[i]);
+}
+
+/* Eight GPUs with requests of their own have the experts of a layer. NCCL gathers all rows on all
+ * of them, and DeepEP sends each row to its experts, unless the service says otherwise. Parts of
+ * experts on two GPUs need all rows. */
+static void deepep_sends_rows_and_nccl_gathers_them(void)
+{
+#define ROWS(exchange, dispatch, parts)                                                            \
+	POINT(arena, experts, "case.exchange=" exchange, "serve.dispatch=" dispatch,               \
+	      "case.expert=" parts)                                                                \
+		.serving.parts_s[SERVE_EXCHANGE]
+	static const struct settings experts = {
+		{"case.topology=dgx-h100", "case.model=qwen3-30b-a3b", "case.data=8",
+		 "serve.spread=0", "serve.output_spread=0", "serve.warmup=0", "serve.requests=2",
+		 "serve.rate=0.01", "serve.output=1", "serve.prompt=1024"}};
+	double gathered_s = ROWS("nccl-2.18", "gather", "8");
+	double sent_s = ROWS("deepep", "all-to-all", "8");
+	CHECK(sent_s > 0 && sent_s < 0.9 * gathered_s);
+	CHECK_NEAR(ROWS("nccl-2.18", "auto", "8"), gathered_s, 1e-12);
+	CHECK_NEAR(ROWS("deepep", "auto", "8"), sent_s, 1e-12);
+	CHECK(ROWS("nccl-2.18", "all-to-all", "8") < 0.9 * gathered_s);
+	double halves_s = ROWS("deepep", "gather", "4");
+	CHECK(halves_s > 1.1 * sent_s);
+	CHECK_NEAR(ROWS("deepep", "auto", "4"), halves_s, 1e-12);
+}
+
 static const struct test tests[] = {
+	TEST(only_drawn_requests_say_how_long_services_draw),
+	TEST(deepep_sends_rows_and_nccl_gathers_them),
 	TEST(sums_of_split_products_are_linear_between_powers_of_two),
 	TEST(replicas_in_other_places_have_their_own_collectives),
 	TEST(prompts_are_not_in_graphs),
