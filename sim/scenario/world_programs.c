@@ -43,7 +43,6 @@ static struct plan_groups plan_programs(struct world *w, const struct job_entry 
 		size_t like = fold ? fold->rank_of[first] : first;
 		const struct fuse_params known_fuse = fuse_params(w, entry, first);
 		bool known = first < i && plan_index(entry->plan, like, AXIS_PIPELINE) == stage &&
-			     memcmp(known_fuse.gpu, fuse.gpu, sizeof *fuse.gpu) == 0 &&
 			     known_fuse.work_ratio == fuse.work_ratio;
 		step.fuse = can_fuse(w, entry) ? &fuse : NULL;
 		if (!known)
@@ -126,12 +125,10 @@ static const char *advice(struct world *w, const struct job_entry *entry)
 {
 	const struct training_plan *plan = entry->plan;
 	struct arena *arena = w->workload.arena;
-	double most_B = INFINITY;
 	if (!plan)
 		return batch_advice(w, entry);
 	double needed_B = plan_most_memory_B(plan, entry->stack);
-	for (size_t i = 0; i < entry->simulated_count; i++)
-		most_B = fmin(most_B, w->scenario->topology.gpus[entry->gpus[i]].params.memory_B);
+	double most_B = w->scenario->topology.gpus[entry->gpus[0]].params.memory_B;
 	if (needed_B <= most_B)
 		return NULL;
 	struct plan_params params = *plan->params;

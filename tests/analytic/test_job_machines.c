@@ -3,8 +3,10 @@
 #include "sim/scenario/system.h"
 #include "tests/own_folder.h"
 
+/* Members of host b. */
+static const char *host_b = "";
 static const char topology[] =
-	"topology = { name = \"two\"; hosts = ( { name = \"a\"; }, { name = \"b\"; } );\n"
+	"topology = { name = \"two\"; hosts = ( { name = \"a\"; }, { name = \"b\"; %s } );\n"
 	"guests = ( { name = \"on-a\"; host = \"a\"; }, { name = \"on-b\"; host = \"b\"; } );\n"
 	"gpus = ( { name = \"a0\"; host = \"a\"; profile = \"v100-sxm2\"; },\n"
 	"{ name = \"a1\"; host = \"a\"; profile = \"v100-sxm2\"; },\n"
@@ -26,7 +28,7 @@ static struct world_outcome run_of(const char *const *texts)
 						 {.text = "exchange.noise=0"},
 						 {.text = "case.transport=rdma"}};
 	size_t count = 4;
-	write_file("two.cfg", topology);
+	write_file("two.cfg", arena_printf(arena, topology, host_b));
 	settings[count++].text = arena_printf(arena, "case.topology=%s", path_of("two.cfg"));
 	for (; *texts; texts++)
 		settings[count++].text = *texts;
@@ -123,7 +125,37 @@ static void servers_take_turns_on_machines_and_then_on_their_gpus(void)
 	}
 }
 
+/* A ring of two GPUs sends half of the gradients twice. */
+static void gradients_in_fp16_have_half_the_bytes(void)
+{
+#define RING "case.gpus=3", "case.exchange=ddl", "library.algorithm=ring", "case.stack=pytorch-amp"
+	const struct world_outcome full = RUN(RING, "stack.fp16_gradients=false");
+	const struct world_outcome half = RUN(RING, "stack.fp16_gradients=true");
+	CHECK_NEAR(carried_S(&half, "wire on-a>on-b") / carried_S(&full, "wire on-a>on-b"), 0.5,
+		   1e-3);
+}
+
+/* Runs of kernels are simulated as one without a change of their times, also if ranks of a stage
+ * have machines of different speed. The slower ones decide. */
+static void ranks_of_a_stage_are_fused_for_their_own_machine(void)
+{
+#define REPLICAS                                                                                   \
+	"case.gpus=4", "case.exchange=nccl-2.18", "plan.dp=4", "plan.global_batch=64",             \
+		"case.stack=pytorch-amp", "case.model=resnet50"
+	static const char *const hosts[] = {"", "clock = \"0.6 GHz\";", "clock = \"9 GHz\";"};
+	double step_s[3];
+	for (size_t i = 0; i < 3; i++) {
+		host_b = hosts[i];
+		step_s[i] = STEP_S(REPLICAS);
+		CHECK(fabs(STEP_S(REPLICAS, "case.fusing=off") - step_s[i]) < 1e-9);
+	}
+	CHECK(step_s[1] > 2 * step_s[0] && step_s[2] <= step_s[0]);
+	host_b = "";
+}
+
 static const struct test tests[] = {
+	TEST(gradients_in_fp16_have_half_the_bytes),
+	TEST(ranks_of_a_stage_are_fused_for_their_own_machine),
 	TEST(a_cycle_of_horovod_waits_for_the_last_machine),
 	TEST(a_gather_between_machines_ends_the_step_later),
 	TEST(servers_take_turns_on_machines_and_then_on_their_gpus),
