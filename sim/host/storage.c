@@ -227,9 +227,8 @@ static void bytes_start(struct storage_reader *reader, double waited_s)
 	double alone = fabric_flow_alone(storage->fabric, &flow);
 	if (waited_s > 0) {
 		double request_B = fmin(params->request_B, size_B * missing);
-		double requests =
-			fmin(params->parallel_requests_count, size_B * missing / request_B);
-		double rate = requests_rate(requests, request_B, latency_s, missing, alone);
+		double rate = requests_rate(params->parallel_requests_count, request_B, latency_s,
+					    missing, alone);
 		double left_s = fmax(size_B / alone, size_B / rate - waited_s);
 		flow.cap = size_B / left_s;
 	} else if (missing > 0) {

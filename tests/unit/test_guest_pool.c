@@ -118,6 +118,7 @@ static void pinned_cores_leave_the_shared_pool(void)
 	late.vcpus_count = 1; /* as many as are free */
 	guest = guest_new(net->host[0], "fits", guest_node(net->guest[0]), &late);
 	CHECK(guest_pool(guest) != guest_pool(net->guest[0]));
+	CHECK(guest_threads_count(net->guest[0]) == 1); /* no core is free, and one is shared */
 	net_free(net);
 }
 
@@ -277,6 +278,10 @@ static void threads_that_have_ended_do_not_crowd_a_guest(void)
 		CHECK(guest_is_crowded(guest));
 		guest_threads_end(guest, more_count);
 		guest_threads_end(guest, two_count);
+		double all_count = guest_threads_begin(guest, 0);
+		CHECK_NEAR(all_count, 2, 1e-12);
+		CHECK(!guest_is_crowded(guest) && !guest_has_core(guest));
+		guest_threads_end(guest, all_count);
 	}
 	net_free(net);
 }

@@ -174,6 +174,14 @@ static void virtual_disk_is_slower_in_a_vm_only(void)
 	CHECK_NEAR(virtual_s(GUEST_VM, false), 35e-3, 1e-9);
 	CHECK_NEAR(virtual_s(GUEST_CONTAINER, false), 20e-3, 1e-9);
 	CHECK_NEAR(virtual_s(GUEST_VM, true), 20e-3, 1e-9);
+	/* A cached byte needs no request: a copy at 100 MB/s takes 10 ms. */
+	struct disk disk = disk_new();
+	disk.params.cache_ratio = 1;
+	disk.net->guest_params[0].kind = GUEST_VM;
+	disk.net->guest_params[0].work_cost_ratio = 0;
+	disk.net->guest_params[0].disk_request_s = 50e-3;
+	disk.net->host_params.copy_rate_Bps = 100e6;
+	CHECK_NEAR(last_s(&disk, 1, 1e6), 10e-3, 1e-6);
 }
 
 /* The work per byte on the reader's cores is the bottleneck: 20 ns on one thread are 50 MB/s, so a
@@ -237,6 +245,34 @@ static void file_server_adds_the_network(void)
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 10e-3, 1e-4);
 }
 
+/* Without offloads, the receiving thread works 0.1 us for each of the 1,448 B in a packet: 100 ms
+ * for 1 MB. The rest is 12 ms of waits. */
+static void file_server_is_received_in_packets(void)
+{
+	struct disk disk = server_new();
+	disk.net->link.packet_payload_B = 1500;
+	disk.net->guest_params[0].offload = false;
+	disk.net->guest_params[0].packet_s = 1448 * 0.1e-6;
+	disk.params.client_threads_count = 1;
+	CHECK_NEAR(last_s(&disk, 1, 1e6), 12e-3 + 100e-3, 1e-4);
+}
+
+/* The guest at the server's node waits for 10 ms and reads 10 MB at 10 GB/s. The other one gets
+ * them over the network, 10 ms of waits and 10 ms of bytes later, although both are readers number
+ * 0. */
+static void guests_read_over_their_own_routes(void)
+{
+	struct disk disk = server_new();
+	disk_build(&disk);
+	struct net *net = disk.net;
+	for (uint64_t i = 0; i < 2; i++)
+		CHECK(storage_read(disk.storage, net->guest[i], 0, 10e6, net_delivered, net, i));
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0], 22e-3, 1e-4);
+	CHECK_NEAR(net->delivered_s[1], 11e-3, 1e-4);
+	net_free(net);
+}
+
 /* It shares the wire equally with another flow, so 10 MB of both take 20 ms. */
 static void file_server_shares_its_link(void)
 {
@@ -295,6 +331,10 @@ static void write_takes_the_slower_of_disk_and_thread(void)
 	CHECK_NEAR(written_s(&disk, 5e-9), 100e-3, 1e-6);
 	disk = disk_new();
 	CHECK_NEAR(written_s(&disk, 20e-9), 200e-3, 1e-3);
+	/* with a copy at 100 MB/s: 30 ns */
+	disk = disk_new();
+	disk.net->host_params.copy_rate_Bps = 100e6;
+	CHECK_NEAR(written_s(&disk, 20e-9), 300e-3, 1e-6);
 }
 
 /* Each virtual machine's disk has 25 MB/s of the device's 100 MB/s. Two of them do not slow each
@@ -344,6 +384,8 @@ int main(void)
 		TEST(client_work_can_limit_reading),
 		TEST(file_server_adds_the_network),
 		TEST(file_server_shares_its_link),
+		TEST(file_server_is_received_in_packets),
+		TEST(guests_read_over_their_own_routes),
 		TEST(unreachable_storage_refuses_reads),
 		TEST(write_takes_the_slower_of_disk_and_thread),
 		TEST(virtual_disk_has_a_bandwidth_of_its_own),
