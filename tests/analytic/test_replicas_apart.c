@@ -185,7 +185,65 @@ static void a_request_waits_for_the_keys_and_values_of_each_gpu(void)
 	unlink(path_of("case.cfg"));
 }
 
+/* Two thirds of the layers are on V100, and one on a P100 with as much memory. The slowest of three
+ * GPUs has a slightly lower clock than one GPU. */
+static void stages_over_rpc_take_the_times_of_their_gpus(void)
+{
+	static const struct place whole = {.gpu_b1 = "p100-sxm2"},
+				  split = {.settings =
+						   "pipeline = 3; transport = \"tcp\"; settings = "
+						   "[\"serve.pipeline=rpc\"];",
+					   .gpu_b1 = "p100-sxm2"};
+	write_topology(&whole);
+	double v100_s = answers_of(&whole, "{ gpu = \"b0\"; }", 2).parts_s[SERVE_KERNEL];
+	double p100_s = answers_of(&whole, "{ gpu = \"b1\"; }", 2).parts_s[SERVE_KERNEL];
+	double both_s = answers_of(&split, "{ gpu = \"a1\"; }", 2).parts_s[SERVE_KERNEL];
+	CHECK(p100_s > 1.1 * v100_s);
+	CHECK_NEAR(both_s, (2 * v100_s + p100_s) / 3, 1e-3);
+	unlink(path_of("four.cfg"));
+	unlink(path_of("case.cfg"));
+}
+
+/* Stages are on b, c, c and d. Each of 20 iterations sends to d and back, so 1 ms more latency of
+ * its port adds 40 ms, and a little more for the packets of the prompt. */
+static void messages_over_rpc_reach_the_machine_of_their_stage(void)
+{
+	double took_s[2];
+	for (size_t i = 0; i < 2; i++) {
+		const struct place place = {
+			.settings = "pipeline = 4; transport = \"tcp\"; settings = "
+				    "[\"serve.pipeline=rpc\"];",
+			.port_d = i ? "bandwidth = \"10 Gbit/s\"; latency = \"1001 us\";"
+				    : "bandwidth = \"10 Gbit/s\"; latency = \"1 us\";"};
+		write_topology(&place);
+		took_s[i] = answers_of(&place, "{ gpu = \"b1\"; }", 2).parts_s[SERVE_EXCHANGE];
+	}
+	CHECK_NEAR(took_s[1] - took_s[0], 20 * 2e-3, 0.05);
+	unlink(path_of("four.cfg"));
+	unlink(path_of("case.cfg"));
+}
+
+/* Of the stages on a, b and b, only the first one sends its outputs over the network. */
+static void outputs_of_stages_pass_their_own_links(void)
+{
+	double took_s[3];
+	for (size_t i = 0; i < 3; i++) {
+		const struct place place = {
+			.settings =
+				arena_printf(arena, "pipeline = %zu; transport = \"tcp\";", i + 1)};
+		write_topology(&place);
+		took_s[i] = answers_of(&place, "{ gpu = \"a1\"; }", 2).parts_s[SERVE_EXCHANGE];
+	}
+	CHECK(took_s[0] == 0 && took_s[1] > 0);
+	CHECK(took_s[2] > 1.01 * took_s[1] && took_s[2] < 1.7 * took_s[1]);
+	unlink(path_of("four.cfg"));
+	unlink(path_of("case.cfg"));
+}
+
 static const struct test tests[] = {
+	TEST(stages_over_rpc_take_the_times_of_their_gpus),
+	TEST(messages_over_rpc_reach_the_machine_of_their_stage),
+	TEST(outputs_of_stages_pass_their_own_links),
 	TEST(a_request_waits_for_the_keys_and_values_of_each_gpu),
 	TEST(unlike_replicas_have_their_own_iterations),
 	TEST(keys_and_values_travel_between_the_replicas_of_their_request),

@@ -260,6 +260,24 @@ static void work_keeps_a_lower_limit_of_its_flow(void)
 	net_free(net);
 }
 
+/* Four threads of a neighbour take all four cores of the pool, but a guest is crowded only by more
+ * threads than the pool has cores, or than it has virtual CPUs. */
+static void neighbours_take_the_cores_of_the_pool(void)
+{
+	struct net *net = pool_net();
+	net_build(net);
+	double three_count = guest_threads_begin(net->guest[0], 3);
+	CHECK(guest_has_core(net->guest[1]) && !guest_is_crowded(net->guest[1]));
+	double one_count = guest_threads_begin(net->guest[0], 1);
+	CHECK(!guest_has_core(net->guest[1]) && !guest_is_crowded(net->guest[1]));
+	double own_count = guest_threads_begin(net->guest[1], 1);
+	CHECK(guest_is_crowded(net->guest[1]) && guest_is_crowded(net->guest[0]));
+	guest_threads_end(net->guest[1], own_count);
+	guest_threads_end(net->guest[0], one_count);
+	guest_threads_end(net->guest[0], three_count);
+	net_free(net);
+}
+
 /* A guest with two of four cores is crowded by a third thread, but not by threads that have ended.
  */
 static void threads_that_have_ended_do_not_crowd_a_guest(void)
@@ -301,6 +319,7 @@ int main(void)
 		TEST(polling_threads_leave_fewer_cores),
 		TEST(work_keeps_a_lower_limit_of_its_flow),
 		TEST(threads_that_have_ended_do_not_crowd_a_guest),
+		TEST(neighbours_take_the_cores_of_the_pool),
 	};
 	num_init();
 	return TEST_MAIN(tests);
