@@ -87,7 +87,7 @@ static void add_machines(struct cluster *cluster, const struct machine *machine,
 		ports = (size_t)params->ports_count;
 	*VEC_PUSH(arena, &cluster->kinds) =
 		(struct machine_group){machine, name, cfg_origin(group), count, ports};
-	size_t gpus = count * machine->build->gpus.count;
+	size_t gpus = count * gpus_used(cluster, machine);
 	cluster->gpus_missing -= gpus < cluster->gpus_missing ? gpus : cluster->gpus_missing;
 }
 

@@ -154,6 +154,34 @@ static void jobs_get_the_machines_that_their_places_need(void)
 	}
 }
 
+/* Machines have eight GPUs. There are two of the first kind, and as many of the second one as the
+ * job needs for the GPUs that it uses in each machine, but at least one. */
+static void machines_without_a_count_add_the_gpus_that_a_job_uses(void)
+{
+	static const struct {
+		const char *settings;
+		size_t machines;
+	} rows[] = {{"case.gpus=16", 3}, /* at least one of each kind */
+		    {"case.gpus=17", 3},
+		    {"case.gpus=25", 4},
+		    {"case.gpus=8 case.gpus_per_machine=4", 3},
+		    {"case.gpus=16 case.gpus_per_machine=4", 4},
+		    {"case.gpus=17 case.gpus_per_machine=4", 5}};
+	write_file(
+		"mixed.cfg",
+		"topology = { name = \"mixed\"; cluster = { network = \"infiniband-edr\";\n"
+		"machines = ( { name = \"a\"; machine = \"dgx1-v100\"; count = 2; ports = 1; },\n"
+		"{ name = \"b\"; machine = \"dgx1-v100\"; ports = 1; } ); }; };\n");
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct scenario *s =
+			good(NULL, arena_printf(arena, "case.model=alexnet case.topology=%s %s",
+						path_of("mixed.cfg"), rows[i].settings));
+		if (!CHECK(s && s->topology.host_count == rows[i].machines))
+			printf("  %s\n", rows[i].settings);
+	}
+	remove(path_of("mixed.cfg"));
+}
+
 /* One machine stands for all that a job of 1,024 GPUs fills, but not if it leaves out the first. */
 static void jobs_that_begin_later_are_not_folded(void)
 {
@@ -533,6 +561,7 @@ static const struct test tests[] = {
 	TEST(own_files_go_before_shipped_ones),
 	TEST(jobs_get_the_machines_that_their_places_need),
 	TEST(jobs_that_begin_later_are_not_folded),
+	TEST(machines_without_a_count_add_the_gpus_that_a_job_uses),
 	TEST(folds_need_lossless_links_and_ranks_that_begin_together),
 	TEST(tensor_groups_fit_into_the_largest_machine),
 	TEST(variables_on_the_host_use_all_threads),
