@@ -25,6 +25,8 @@ static void knobs_scale_within_their_bounds(void)
 	CHECK(!paths_match("efficiency.*.*.peak", "efficiency.a.b.tf-1.14-xla.peak"));
 	CHECK(paths_match("efficiency.*.*.peak", "efficiency.a.net.cfg.peak"));
 	CHECK(paths_match("client.*.batch", "client.a.0.batch"));
+	CHECK(!paths_match("client.a.*", "client.a") && !paths_match("client.a", "client.a.*"));
+	CHECK(paths_match("client.a", "client.a") && paths_match("client.*", "client.a"));
 	CHECK(!paths_match("gpu.*.memory", "gpu.a.b.memory") && !paths_match("*.a", "a"));
 }
 
