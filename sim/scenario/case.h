@@ -99,6 +99,11 @@ const struct storage_params *case_storage(struct reader *c, struct origin origin
 /* Read the network, and the exchange and library, of a job (case_job.c). */
 void case_read_model(struct reader *c, size_t index, struct job_entry *entry);
 void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry);
+/* Returns the library, whose parameters are path.KEY, for a network that has experts: unless a
+ * value is given, a token has as many as in that network. */
+const struct library_params *case_library_experts(struct reader *c, const char *path,
+						  const struct library_params *library,
+						  const struct network *network);
 
 /* Returns true if the case serves requests. (case_serve.c) */
 bool case_serves(const struct reader *c);

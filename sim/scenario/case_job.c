@@ -315,6 +315,20 @@ static void read_constants(struct reader *c, struct library_params *library)
 	}
 }
 
+const struct library_params *case_library_experts(struct reader *c, const char *path,
+						  const struct library_params *library,
+						  const struct network *network)
+{
+	const char *top = arena_printf(c->arena, "%s.experts_top", path);
+	if (!network || network_expert_top(network) == 0 ||
+	    cfg_param_find(c->resolution, top)->source != CFG_SOURCE_DEFAULT)
+		return library;
+	struct library_params *own = ARENA_NEW(c->arena, struct library_params);
+	*own = *library;
+	own->experts_top_count = (double)network_expert_top(network);
+	return own;
+}
+
 static bool read_exchange(struct reader *c, const struct job_request *job, struct job_entry *entry,
 			  const char *name, bool own)
 {
@@ -347,15 +361,11 @@ static bool read_exchange(struct reader *c, const struct job_request *job, struc
 			      &library_table, library);
 	if (fine && library->rules == RULES_NCCL)
 		read_constants(c, library);
-	const char *top = arena_printf(c->arena, "%s.experts_top", path);
-	if (entry->network && network_expert_top(entry->network) > 0 &&
-	    cfg_param_find(c->resolution, top)->source == CFG_SOURCE_DEFAULT)
-		library->experts_top_count = (double)network_expert_top(entry->network);
 	fine = fine && library_fits(c, path, entry->rank_count, library);
 	if (!c->transport)
 		case_transport(c, file);
 	entry->exchange = exchange;
-	entry->library = library;
+	entry->library = case_library_experts(c, path, library, entry->network);
 	return fine;
 }
 

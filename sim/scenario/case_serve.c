@@ -466,7 +466,8 @@ static void read_library(struct reader *c, struct job_entry *jobs)
 		jobs[apart].library = own;
 	}
 	for (size_t i = 0; i < c->scenario->job_count; i++) {
-		jobs[i].library = jobs[apart].library;
+		jobs[i].library =
+			case_library_experts(c, "library", jobs[apart].library, jobs[i].network);
 		jobs[i].exchange = jobs[apart].exchange;
 		jobs[i].exchange_name = jobs[apart].exchange_name;
 		if (jobs[i].transport)

@@ -374,7 +374,42 @@ static void deepep_sends_rows_and_nccl_gathers_them(void)
 	CHECK_NEAR(ROWS("deepep", "auto", "4"), halves_s, 1e-12);
 }
 
+/* A token of gpt-oss-20b has 4 experts, and one of Qwen3 30B has 8. On two GPUs of its own, each
+ * service takes the time for its rows that it takes without the other one. */
+static void services_send_rows_to_the_experts_of_their_network(void)
+{
+	static const char *const models[] = {"gpt-oss-20b", "qwen3-30b-a3b"};
+	double alone_s[2];
+	const char *clients = "", *groups = "";
+	for (size_t i = 0; i < 3; i++) {
+		const char *client = arena_printf(arena, "{ model = \"%s\"; gpu = \"n0.gpu%zu\"; }",
+						  models[i % 2], 2 * (i % 2));
+		const char *group = arena_printf(arena,
+						 "{ model = \"%s\"; rate = 0.01; requests = 2; "
+						 "warmup = 0.0; spread = 0.0; prompt = 1024; "
+						 "output = 1; output_spread = 0.0; }",
+						 models[i % 2]);
+		clients = i < 2 ? client : arena_printf(arena, "%s, %s", client, clients);
+		groups = i < 2 ? group : arena_printf(arena, "%s, %s", group, groups);
+		struct point point = point_of_text(arena_printf(
+			arena,
+			"case = { topology = \"dgx-h100\"; data = 2; expert = 2; exchange = "
+			"\"deepep\"; clients = ( %s ); };\nserve = ( %s );\n",
+			clients, groups));
+		if (point.failed)
+			return;
+		const struct job_run *jobs = point.outcome.jobs;
+		if (i < 2)
+			alone_s[i] = jobs[0].serving->service->parts_s[SERVE_EXCHANGE];
+		for (size_t k = 0; k < 2 && i == 2; k++)
+			CHECK_NEAR(jobs[k].serving->service->parts_s[SERVE_EXCHANGE], alone_s[k],
+				   1e-9);
+	}
+	CHECK(alone_s[0] > 0 && fabs(alone_s[1] / alone_s[0] - 1) > 0.01);
+}
+
 static const struct test tests[] = {
+	TEST(services_send_rows_to_the_experts_of_their_network),
 	TEST(only_drawn_requests_say_how_long_services_draw),
 	TEST(deepep_sends_rows_and_nccl_gathers_them),
 	TEST(sums_of_split_products_are_linear_between_powers_of_two),
