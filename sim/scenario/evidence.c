@@ -51,7 +51,8 @@ static void set_program(struct arena *arena, const struct scenario *scenario,
 	evidence->words[EVIDENCE_MODEL] = job->model ? job->model : "";
 	if (!job->stack)
 		return;
-	evidence->words[EVIDENCE_STACK] = stem(arena, scenario->params->stack);
+	evidence->words[EVIDENCE_STACK] =
+		stem(arena, job->stack_name ? job->stack_name : scenario->params->stack);
 	evidence->words[EVIDENCE_FRAMEWORK] = family(arena, evidence->words[EVIDENCE_STACK]);
 	evidence->words[EVIDENCE_NUMBERS] =
 		number_type_name(stack_product_type(job->stack, gpu, true));
@@ -75,7 +76,7 @@ struct evidence evidence_of(struct arena *arena, const struct scenario *scenario
 	if (kind == CASE_LOCAL || kind == CASE_SERVING)
 		return e;
 	const char *library =
-		stem(arena, job->runtime ? scenario->params->runtime : scenario->params->exchange);
+		stem(arena, job->runtime ? scenario->params->runtime : job->exchange_name);
 	e.words[EVIDENCE_LINKS] = links_of(arena, scenario);
 	e.words[EVIDENCE_LIBRARY] = library;
 	e.words[EVIDENCE_FAMILY] = family(arena, library);

@@ -536,6 +536,21 @@ static void evidence_names_the_links_that_traffic_passes(void)
 	}
 }
 
+static void evidence_names_the_stack_and_the_exchange_of_the_first_program(void)
+{
+	const struct scenario *s = good(
+		"case = { topology = \"dgx1-v100\"; stack = \"pytorch\"; model = \"resnet50\";\n"
+		"clients = ( { stack = \"tf-1.4\"; } ); };",
+		"");
+	if (s)
+		CHECK_TEXT(evidence_of(arena, s).words[EVIDENCE_STACK], "tf-1.4");
+	s = good("case = { topology = \"dgx1-v100\"; model = \"resnet50\"; exchange = \"ddp\";\n"
+		 "jobs = ( { gpus = 2; exchange = \"horovod-0.19\"; }, { gpus = 2; } ); };",
+		 "");
+	if (s)
+		CHECK_TEXT(evidence_of(arena, s).words[EVIDENCE_FAMILY], "horovod");
+}
+
 /* A user's calibration does not name a machine, so the case counts as of the same kind. */
 static void an_own_calibration_counts_as_the_same_kind_of_machine(void)
 {
@@ -555,6 +570,7 @@ static const struct test tests[] = {
 	TEST(keys_of_other_sorts_of_cases_are_refused),
 	TEST(words_compare_the_step_with_the_recorded_one),
 	TEST(evidence_names_the_links_that_traffic_passes),
+	TEST(evidence_names_the_stack_and_the_exchange_of_the_first_program),
 	TEST(an_own_calibration_counts_as_the_same_kind_of_machine),
 	TEST(auto_selects_the_transport_by_what_travels),
 	TEST(profiles_apply_in_their_order),
