@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* case.devices and case.adapters choose GPUs, in the order of ranks, and adapters of each machine.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -101,7 +102,42 @@ static void adapters_are_chosen_as_in_nccl_ib_hca(void)
 	CHECK(adapters_of("^nic") == 0); /* refused: no adapter is left */
 }
 
+/* A number with further characters is a name, which no GPU has. */
+static void numbers_are_whole_items(void)
+{
+	gpus_are(
+		(const char *[]){"case.topology=dgx1-v100", "case.gpus=1", "case.devices=2x", NULL},
+		"");
+}
+
+/* Only the first kind of machine has an adapter nic3. The other one is left without adapters. */
+static void a_choice_may_leave_a_machine_without_adapters(void)
+{
+	char folder[] = "/tmp/farwire-kinds-XXXXXX";
+	if (!CHECK(mkdtemp(folder) != NULL))
+		return;
+	struct arena *arena = arena_new();
+	const char *path = arena_printf(arena, "%s/kinds.cfg", folder);
+	FILE *out = fopen(path, "w");
+	if (CHECK(out != NULL)) {
+		fputs("topology = { name = \"kinds\"; cluster = { network = \"infiniband-edr\"; "
+		      "machines = ( { name = \"a\"; machine = \"dgx1-v100\"; count = 1; ports = 1; "
+		      "},\n{ name = \"b\"; machine = \"c4140-m\"; count = 1; ports = 1; } ); }; "
+		      "};\n",
+		      out);
+		fclose(out);
+	}
+	gpus_are((const char *[]){arena_printf(arena, "case.topology=%s", path), "case.gpus=2",
+				  "case.gpus_per_machine=1", "case.adapters=nic3", NULL},
+		 "a0.gpu0 b0.gpu0");
+	remove(path);
+	remove(folder);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(numbers_are_whole_items),
+	TEST(a_choice_may_leave_a_machine_without_adapters),
 	TEST(ranks_have_the_order_of_the_choice),
 	TEST(programs_take_the_chosen_gpu_of_their_server),
 	TEST(adapters_are_chosen_as_in_nccl_ib_hca),
