@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which GPU, and which machine, a rule of the case is about. */
+#include "tests/case_points.h"
+
+static struct arena *arena;
+static struct diag *diag;
+
+static const struct scenario *read(const char *const *texts)
+{
+	enum { SETTINGS_MAX = 12 };
+	struct setting settings[SETTINGS_MAX];
+	size_t count = 0;
+	for (; texts[count]; count++)
+		settings[count] = (struct setting){.text = texts[count]};
+	diag = diag_new(arena);
+	const struct case_request request = {
+		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
+	return case_read(arena, diag, &request);
+}
+#define READ(...) read((const char *const[]){__VA_ARGS__, NULL})
+
+/* Two clients with 60 % each fit on two GPUs that MIG splits, but not on one. */
+static void instances_of_each_gpu_are_summed_by_themselves(void)
+{
+#define SPLIT                                                                                      \
+	"case.topology=dgx-h100", "case.model=resnet50", "case.copies=2", "case.fraction=0.6",     \
+		"gpu.*.sharing=mig"
+	const struct scenario *s = READ(SPLIT, "case.gpu=spread");
+	CHECK(s && s->jobs[0].gpus[0] == 0 && s->jobs[1].gpus[0] == 1);
+	CHECK(!READ(SPLIT));
+	CHECK_PART(diag_at(diag, 0), "GPU 'n0.gpu0' is split by MIG, but its clients together have "
+				     "1.2 of its SMs and 1.2 of its memory");
+	CHECK(diag_count(diag) == 1);
+}
+
+static double capacity_of(const struct scenario *s, const char *link)
+{
+	for (size_t i = 0; s && i < s->topology.link_count; i++)
+		if (strcmp(s->topology.links[i].name, link) == 0)
+			return s->topology.links[i].traits.capacity_Bps[0];
+	return 0;
+}
+
+/* A fault of machine n1 is none of n10, and none of its links between switches. */
+static void a_fault_of_a_machine_leaves_those_with_longer_names(void)
+{
+#define ELEVEN "case.topology=dgx1-v100", "case.gpus=88", "case.model=resnet50", "case.symmetry=off"
+	const struct scenario *whole = READ(ELEVEN), *slow = READ(ELEVEN, "case.degrade=n1=0.5");
+	if (!CHECK(whole && slow) ||
+	    !CHECK(whole->topology.link_count == slow->topology.link_count))
+		return;
+	size_t halves = 0;
+	for (size_t i = 0; i < whole->topology.link_count; i++) {
+		const struct link_entry *link = &whole->topology.links[i];
+		bool own = strncmp(link->ends[0], "n1.", 3) == 0 ||
+			   strncmp(link->ends[1], "n1.", 3) == 0 ||
+			   strcmp(link->ends[0], "n1") == 0 || strcmp(link->ends[1], "n1") == 0;
+		CHECK_NEAR(capacity_of(slow, link->name),
+			   link->traits.capacity_Bps[0] * (own ? 0.5 : 1), 1e-12);
+		halves += own;
+	}
+	CHECK(halves > 8);
+	for (size_t i = 0; i < whole->topology.gpu_count; i++)
+		CHECK_NEAR(slow->topology.gpus[i].lost_ratio, i / 8 == 1 ? 0.5 : 0, 1e-12);
+}
+
+static const struct test tests[] = {
+	TEST(instances_of_each_gpu_are_summed_by_themselves),
+	TEST(a_fault_of_a_machine_leaves_those_with_longer_names),
+};
+
+int main(void)
+{
+	num_init();
+	arena = arena_new();
+	int result = TEST_MAIN(tests);
+	arena_free(arena);
+	return result;
+}
