@@ -64,7 +64,26 @@ static void a_fault_of_a_machine_leaves_those_with_longer_names(void)
 		CHECK_NEAR(slow->topology.gpus[i].lost_ratio, i / 8 == 1 ? 0.5 : 0, 1e-12);
 }
 
+/* Machine rack1 has guest server1 and three of the four GPUs. */
+static void a_fault_of_a_machine_is_one_of_its_guests(void)
+{
+#define LOCAL_AND_REMOTE "case.topology=local-and-remote", "case.model=resnet50"
+	static const char *const links[][2] = {{"port-s1", "port-c"}, {"slot1", "slot0"}};
+	const struct scenario *whole = READ(LOCAL_AND_REMOTE);
+	const struct scenario *slow = READ(LOCAL_AND_REMOTE, "case.degrade=rack1=0.5");
+	if (!CHECK(whole && slow))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		CHECK_NEAR(capacity_of(slow, links[i][0]), capacity_of(whole, links[i][0]) / 2,
+			   1e-12);
+		CHECK_NEAR(capacity_of(slow, links[i][1]), capacity_of(whole, links[i][1]), 1e-12);
+	}
+	for (size_t i = 0; i < 4; i++)
+		CHECK_NEAR(slow->topology.gpus[i].lost_ratio, i > 0 ? 0.5 : 0, 1e-12);
+}
+
 static const struct test tests[] = {
+	TEST(a_fault_of_a_machine_is_one_of_its_guests),
 	TEST(instances_of_each_gpu_are_summed_by_themselves),
 	TEST(a_fault_of_a_machine_leaves_those_with_longer_names),
 };
