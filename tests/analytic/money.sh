@@ -48,6 +48,9 @@ kernel='--set kernel.m=4096 --set kernel.n=4096 --set kernel.k=4096 --set kernel
 	[ -z "$(column cost_per_hour)" ] || complain 'an hour without a price costs something'
 	predict $kernel $gpu
 	is power_W '50 + 150'
+	# a busy GPU takes no less than an idle one
+	predict $kernel --set gpu_cost.v100-sxm2.idle=0.6 --set gpu_cost.v100-sxm2.busy=0.5
+	is power_W '50 + 180'
 	predict $kernel $gpu --set cost.facility=1.5 --set cost.port_power=4W --set cost.port_rate_power=6W
 	# both ends of the cable take 4 + 6 W; 0.5 of 2 machines are in use
 	is power_W '1.5 * (200 + 2 * 10 * 0.25)'
