@@ -56,6 +56,9 @@ kernel='--set kernel.m=4096 --set kernel.n=4096 --set kernel.k=4096 --set kernel
 	is power_W '1.5 * (200 + 2 * 10 * 0.25)'
 	predict --model resnet50 --batch 32 --stack pytorch $gpu
 	is power_W "50 + 30 + 120 * $(column gpu_utilization)"
+	predict $kernel $gpu --set cost.facility=1.5 --set cost.port_power=4W --set cost.port_rate_power=6W \
+		--set link.cable.bandwidth=200Gbit/s
+	is power_W '1.5 * (200 + 2 * 16 * 0.25)'
 	# an adapter has the power of its faster direction
 	predict $kernel $gpu --set cost.facility=1.5 --set cost.port_power=4W --set cost.port_rate_power=6W \
 		--set link.cable.bandwidth=10Gbit/s --set link.cable.reverse_bandwidth=100Gbit/s

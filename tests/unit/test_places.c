@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which GPU, and which machine, a rule of the case is about. */
+#include <stdlib.h>
+
 #include "tests/case_points.h"
 
 static struct arena *arena;
@@ -82,7 +84,40 @@ static void a_fault_of_a_machine_is_one_of_its_guests(void)
 		CHECK_NEAR(slow->topology.gpus[i].lost_ratio, i > 0 ? 0.5 : 0, 1e-12);
 }
 
+/* Of two guests of an own template, one has a link to the host. Only the other one gets a link with
+ * the bandwidth of the memory. */
+static void guests_with_a_link_get_no_second_one(void)
+{
+	char folder[] = "/tmp/farwire-places-XXXXXX";
+	if (!CHECK(mkdtemp(folder) != NULL))
+		return;
+	const char *path = arena_printf(arena, "%s/own.cfg", folder);
+	FILE *out = fopen(path, "w");
+	if (CHECK(out != NULL)) {
+		fputs("machine = { host = { }; guests = ( { name = \"os\"; }, { name = \"vm\"; } "
+		      ");\n"
+		      "gpus = ( { name = \"gpu0\"; profile = \"v100-sxm2\"; } ); switches = "
+		      "[\"nic0\"]; ports = [\"nic0\"];\n"
+		      "links = ( { name = \"slot\"; kind = \"pcie\"; ends = [\"host\", \"gpu0\"]; "
+		      "},\n"
+		      "{ name = \"bus\"; kind = \"pcie\"; ends = [\"host\", \"nic0\"]; },\n"
+		      "{ name = \"virtual\"; kind = \"pcie\"; ends = [\"host\", \"vm\"]; } ); };\n"
+		      "topology = { name = \"own\"; cluster = { machine = \"own\"; network = "
+		      "\"ethernet-10\"; }; };\n",
+		      out);
+		fclose(out);
+	}
+	const struct scenario *s =
+		READ(arena_printf(arena, "case.topology=%s", path), "case.model=resnet50");
+	diag_print(diag, stdout);
+	CHECK(s && s->topology.link_count == 4);
+	CHECK(capacity_of(s, "n0.os-host") > 0 && capacity_of(s, "n0.vm-host") == 0);
+	remove(path);
+	remove(folder);
+}
+
 static const struct test tests[] = {
+	TEST(guests_with_a_link_get_no_second_one),
 	TEST(a_fault_of_a_machine_is_one_of_its_guests),
 	TEST(instances_of_each_gpu_are_summed_by_themselves),
 	TEST(a_fault_of_a_machine_leaves_those_with_longer_names),
