@@ -104,7 +104,7 @@ static double carried_S(const struct world_outcome *outcome, const char *link)
 
 /* Six servers on the GPUs hold S/6 each. They take turns on the machines and then on a machine's
  * GPUs, so the first GPU of each machine has two. Each of the two workers in a machine sends S/2 to
- * the other machine, and the three servers of a machine send S/6 to each of the two workers in the
+ * the other machine. The three servers of a machine send S/6 to each of the two workers in the
  * other one. So 2 S cross the wire in each direction. */
 static void servers_take_turns_on_machines_and_then_on_their_gpus(void)
 {

@@ -228,7 +228,7 @@ static void messages_over_rpc_reach_the_machine_of_their_stage(void)
 	unlink(path_of("case.cfg"));
 }
 
-/* Of the stages on a, b and b, only the first one sends its outputs over the network. */
+/* Three stages are on a, b and b, so only the first one sends its outputs over the network. */
 static void outputs_of_stages_pass_their_own_links(void)
 {
 	double took_s[3];

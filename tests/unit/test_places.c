@@ -43,7 +43,7 @@ static double capacity_of(const struct scenario *s, const char *link)
 	return 0;
 }
 
-/* A fault of machine n1 is none of n10, and none of its links between switches. */
+/* A fault of machine n1 does not change n10. */
 static void a_fault_of_a_machine_leaves_those_with_longer_names(void)
 {
 #define ELEVEN "case.topology=dgx1-v100", "case.gpus=88", "case.model=resnet50", "case.symmetry=off"
@@ -84,7 +84,7 @@ static void a_fault_of_a_machine_is_one_of_its_guests(void)
 		CHECK_NEAR(slow->topology.gpus[i].lost_ratio, i > 0 ? 0.5 : 0, 1e-12);
 }
 
-/* Of two guests of an own template, one has a link to the host. Only the other one gets a link with
+/* One of two guests in an own template has a link to the host. Only the other one gets a link with
  * the bandwidth of the memory. */
 static void guests_with_a_link_get_no_second_one(void)
 {
