@@ -61,7 +61,26 @@ window 127,0 128
 window '(127,0)' 128
 window 128 128
 window -1,0 ''
-printf '%s\n' 'torchrun pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --window-size 3,5' >run.sh
-expect 2 'run.sh:1: window_size = 3,5: a window is' import model run.sh -o run.cfg
+# A token always sees itself, so a window of one token is allowed and one of none is not.
+window 0,0 1
+window 1 1
+refused_window() { # TEXT MESSAGE
+	echo "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --window-size $1" >run.sh
+	expect 2 "run.sh:1: $2" import model run.sh -o run.cfg
+}
+for pair in 3,5 3,-1 -2,0 2.5,0 x,0 3,x 2000000001,0; do
+	refused_window "$pair" "window_size = $pair: a window is"
+done
+for count in 0 -1 2.5 2000000001; do
+	refused_window "$count" "window_size must be a whole number from 1 to 2e9, not '$count'"
+done
+window 1999999999,0 2000000000
+# A list in TOML is a pair, too.
+for text in '[127, 0]:128' '[ 63,0 ]:64' '32:32'; do
+	printf '%s\n' 'swiglu = true' 'num_layers = 4' 'hidden_size = 512' 'num_attention_heads = 8' 'ffn_hidden_size = 2048' 'seq_length = 1024' \
+		'vocab_size = 100' "window_size = ${text%:*}" >run.toml
+	expect 0 '8 used, 0 skipped' import model run.toml
+	grep -q " window = ${text#*:};" "$scratch.out" || complain "window_size = ${text%:*} gives $(grep -o 'window = [^;]*' "$scratch.out")"
+done
 verdict import_parts.pairs_of_windows_count_the_token_itself
 exit 0
