@@ -39,9 +39,9 @@ enum limit { LIMIT_UNKNOWN, LIMIT_LINE, LIMIT_LOSS, LIMIT_WINDOW, LIMIT_OTHER };
 struct link_way {                /* one direction */
 	VEC(double) samples;     /* B/s */
 	struct estimate goodput; /* B/s; 0: not measured */
-	double wire_bit, standard_bit, streams;
-	double retransmits_ratio; /* -1: unknown */
-	double moved_count;       /* packets */
+	double wire_bit, standard_bit;
+	double log_count, streams; /* number of its logs, and the mean of their streams */
+	double retransmits_count, moved_count; /* packets of the logs that count both */
 	struct estimate loss;
 	enum limit limit;
 	bool both; /* measured together with the other direction */
@@ -218,15 +218,17 @@ static void add_stream(struct link_fit *f, const struct import_point *point)
 		*VEC_PUSH(arena, &way->samples) = point->samples.items[i];
 	const char *name = name_of(f, point->path);
 	way->files = way->files ? arena_printf(arena, "%s, %s", way->files, name) : name;
-	way->goodput.value = way->goodput.value > 0 ? (way->goodput.value + value) / 2 : value;
+	double streams = 1;
 	for (size_t i = 0; i < IMPORT_NUMBERS && point->x[i].key; i++)
 		if (strcmp(point->x[i].key, "streams") == 0)
-			way->streams = point->x[i].value;
+			streams = point->x[i].value;
+	way->log_count++;
+	way->goodput.value += (value - way->goodput.value) / way->log_count;
+	way->streams += (streams - way->streams) / way->log_count;
 	way->both = way->both || point->link.both;
-	double packets = point->link.moved_B / f->payload;
-	if (point->link.counts && packets > 0) {
-		way->retransmits_ratio = point->link.retransmits_count / packets;
-		way->moved_count = packets;
+	if (point->link.counts && point->link.moved_B > 0) {
+		way->retransmits_count += point->link.retransmits_count;
+		way->moved_count += point->link.moved_B / f->payload;
 	}
 }
 
@@ -235,7 +237,8 @@ static void judge(struct link_fit *f, struct link_way *way, double line_bit, boo
 {
 	double stream_Bps = way->goodput.value / way->streams;
 	double window_B = fmin(f->tcp.send_buffer_B, f->tcp.receive_buffer_B);
-	double loss = loss_at(f, stream_Bps, f->rtt.value), seen = way->retransmits_ratio;
+	double loss = loss_at(f, stream_Bps, f->rtt.value);
+	double seen = way->moved_count > 0 ? way->retransmits_count / way->moved_count : -1;
 	way->loss = (struct estimate){
 		loss,
 		fmin(loss, loss_at(f, way->goodput.high / way->streams * LAW_FAST, f->rtt.high)),
@@ -459,8 +462,6 @@ bool import_link_done(struct importing *importing, struct imported *imported)
 	*reading = (struct reading){.arena = arena, .diag = importing->diag};
 	struct link_fit *f = ARENA_NEW(arena, struct link_fit);
 	*f = (struct link_fit){.importing = importing, .reading = reading};
-	f->ways[0].streams = f->ways[1].streams = 1;
-	f->ways[0].retransmits_ratio = f->ways[1].retransmits_ratio = -1;
 	if (!is_name(importing->link))
 		return diag_error(
 			importing->diag, (struct origin){"--link", 0},

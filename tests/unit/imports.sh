@@ -88,6 +88,77 @@ farwire import nccl-tests old
 grep -q '^4 points of nccl-tests' "$scratch.err" || complain "the message about points is $(cat "$scratch.err")"
 verdict 'imports.logs_of_nccl_tests_become_samples'
 
+# A run with fewer ranks after one with more. Old releases print nothing between runs but the ranks, from 0 again.
+{ new_run 4 all_reduce && new_run 2 all_gather; } >fewer
+samples fewer
+is '64 4 0 1e-05' '64 2 0 1e-05'
+{
+	sed '$d' old
+	ranks 2 | sed 's/A100-SXM4-40GB/V100/'
+	echo '#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error'
+	echo '     1048576        262144    half     sum    100.0   10.49   10.49  0e+00    102.0   10.28   10.28  0e+00'
+} >two
+sed -i 's/ 0.05    0.08 / 1.00    1.50 /' two
+samples two
+is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 2 0 0.0001' '1048576 2 1 0.000102'
+grep -q '"name": "NVIDIA A100-SXM4-40GB"' "$scratch.out" || complain 'the GPU is not that of the first rank'
+# Two files of JSON have their own ranks and names.
+sed 's/all_reduce/reduce_scatter/' threads >scatter
+expect 0 '^6 points of nccl-tests' import log json scatter
+grep -c '"collective": "all_reduce".*"ranks": 4}' "$scratch.out" >got
+grep -c '"collective": "reduce_scatter".*"ranks": 12}' "$scratch.out" >>got
+is 3 3
+verdict 'imports.runs_of_one_import_have_their_own_ranks'
+
+# The ratio of the bandwidths identifies the collective of 8 ranks, whose part is 7 / 8: 1.75 of an all-reduce, up to 6 % of
+# 7 / 8 away, 0.875 of a reduce-scatter, up to 4 % of it away, and 1 of those with a root, up to 0.25 / 8 away.
+collective() { # NAME OPERATION ROOT BUS-BANDWIDTH; the algorithm's is 100 GB/s
+	{
+		echo '# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 validation: 1'
+		ranks 8
+		echo '# size count type redop root time algbw busbw #wrong time algbw busbw #wrong'
+		echo "1048576 262144 float $2 $3 10.00 100.00 $4 0 11.00 90.00 90.00 0"
+	} >ratio
+	if [ "$1" = none ]; then
+		expect 2 'the log does not name the collective' import nccl-tests ratio
+	else
+		expect 0 '' import nccl-tests ratio -q
+		grep -q "\"collective\": \"$1\".*\"ranks\": 8}" "$scratch.out" || complain "a ratio of $4 is not $1: $(cat "$scratch.out")"
+	fi
+}
+collective all_reduce sum -1 170
+collective none sum -1 169.7
+collective all_reduce sum -1 180.2
+collective none sum -1 180.3
+collective reduce_scatter sum -1 84.1
+collective none sum -1 83.9
+collective reduce sum 0 103.1
+collective none sum 0 103.2
+collective broadcast none 7 96.9
+collective none none 0 96.8
+# Without the lines of ranks, 2 (n - 1) / n of the largest bandwidth gives their number. 0.5 and 0.9 GB/s fit several.
+unlisted() { # RANKS ROWS...
+	{
+		echo '# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 validation: 1'
+		echo '# size count type redop root time algbw busbw #wrong time algbw busbw #wrong'
+		shift
+		for row; do
+			echo "1024 256 float sum -1 20.00 $row 0 21.00 $row 0"
+		done
+	} >unlisted
+}
+for rows in '0.50 0.90;10.00 17.50;100.00 175.00' '100.00 175.00;10.00 17.50;0.50 0.90'; do
+	IFS=';'
+	# shellcheck disable=SC2086
+	unlisted 8 $rows
+	unset IFS
+	expect 0 '^6 points' import nccl-tests unlisted
+	[ "$(grep -c '"collective": "all_reduce".*"ranks": 8}' "$scratch.out")" = 6 ] || complain "the ranks are not 8: $(cat "$scratch.out")"
+done
+unlisted 0 '0.50 0.90'
+expect 2 'no rank is listed, but a collective needs two or more' import nccl-tests unlisted
+verdict 'imports.bandwidths_identify_the_collective_and_the_ranks'
+
 # Without one column a size would be read as a count; a file cut inside a number would give another
 # number. Both are refused.
 sed 's/^ *1024 */  /' old >x

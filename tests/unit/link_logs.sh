@@ -80,6 +80,68 @@ is 'bandwidth 1Gbit/s 0.265539Gbit/s 1Gbit/s' 'latency 49992us 49986.4us 50495.3
 says 'the window over the round trip'
 verdict 'link_logs.goodput_gives_the_rate_or_the_loss_that_limits_it'
 
+# Several logs of one direction count alike, in every order: 911, 941 and 971 Mb/s have a mean of 941. None of
+# (1085 + 1121 + 1157) MiB / 1448 B = 2,435,332 packets was lost: 3 / 2,435,332.
+iperf3 911 1085 0 >one
+iperf3 971 1157 0 >three
+for order in 'one fast three' 'three one fast' 'fast three one'; do
+	# shellcheck disable=SC2086
+	link $order
+	says ' 941 Mb/s of payload x'
+	is 'bandwidth 1Gbit/s' 'loss 0 0 1.23186e-06'
+done
+# 800 and 600 Mb/s are 700 on the average, whose loss is 0.00583402. 2,000 retransmissions of 1,266 MiB / 1448 B = 916,769
+# packets are more than a third of it and explain it; 1,500 are fewer. 700 x 1538 / 1448 are 743.508 Mb/s on the wire.
+iperf3 800 633 2000 >much
+iperf3 800 633 1500 >few
+iperf3 600 633 0 >none
+for order in 'much none' 'none much'; do
+	# shellcheck disable=SC2086
+	link $order
+	is 'bandwidth 1Gbit/s 0.743508Gbit/s 1Gbit/s' 'loss 0.00583402 0.000108824 0.0163741'
+done
+for order in 'few none' 'none few'; do
+	# shellcheck disable=SC2086
+	link $order
+	is 'bandwidth 0.743508Gbit/s 0.637293Gbit/s 0.849724Gbit/s'
+done
+# 700 Mb/s of (4 + 1) / 2 streams are 280 Mb/s for each of them.
+four 200 800 NA | sed 's/ NA / /' >fast4
+iperf3 600 633 NA | sed 's/ NA / /' >slow1
+for order in 'fast4 slow1' 'slow1 fast4'; do
+	# shellcheck disable=SC2086
+	link $order
+	is 'bandwidth 1Gbit/s 0.743508Gbit/s 1Gbit/s' 'loss 0.0172664 0.000679875 0.0268755'
+done
+verdict 'link_logs.several_logs_of_a_direction_count_alike'
+
+# Both directions at once. The client sends 941 Mb/s, as above; the server sends 600 Mb/s, with 4,000 retransmissions and
+# the loss of 600 Mb/s. At once, 75 % of 1 Gb/s or more on the wire are that rate: 707 x 1538 / 1448 are 750.9 and 706 are 749.9.
+both() { # ROLE-TO-SERVER ROLE-TO-CLIENT MBITS-TO-CLIENT
+	iperf3 941 1121 0 | sed "s/^\\[  5\\]/[  5][$1]/"
+	iperf3 "$3" 715 4000 | sed "1d; s/^\\[  5\\]/[  7][$2]/"
+}
+cat >bidir.json <<'END'
+{"start": {"test_start": {"protocol": "TCP", "num_streams": 1, "blksize": 131072}},
+"intervals": [{"sum": {"bits_per_second": 941e6}, "sum_bidir_reverse": {"bits_per_second": 600e6}}],
+"end": {"sum_sent": {"bits_per_second": 942e6, "bytes": 1175453696, "retransmits": 0}, "sum_received": {"bits_per_second": 941e6},
+"sum_sent_bidir_reverse": {"bits_per_second": 601e6, "bytes": 749731840, "retransmits": 4000},
+"sum_received_bidir_reverse": {"bits_per_second": 600e6}}}
+END
+both TX-C RX-C 600 >client
+both RX-S TX-S 600 >server
+for log in client server bidir.json; do
+	link $log
+	is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06' 'reverse_loss 0.00740634 0.000193461 0.0163741'
+done
+both TX-C RX-C 707 >client
+link client
+is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06'
+both TX-C RX-C 706 >client
+link client
+is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06' 'reverse_loss 0.00575353 0.000139731 0.0147462'
+verdict 'link_logs.both_directions_at_once_are_told_apart'
+
 # The smallest round trip of ping is 43 us: 21.5 us one way without 3 us to send and 5 us to receive,
 # which are uncertain by 1.7: 21.5 - 13.6 and, with the median of 49 us, 24.5 - 4.706.
 printf '64 bytes from b: icmp_seq=1 ttl=64 time=0.0%s ms\n' 43 49 60 >linux
