@@ -81,7 +81,8 @@ static const struct profile_watch *watch_file(const struct imported *imported, F
 /* Returns the rank in a name such as allreduce.3.et, or the place of the file. */
 static uint32_t rank_of(const char *path, size_t place)
 {
-	const char *end = strstr(path, ".et"), *digits = end;
+	const char *slash = strrchr(path, '/'), *end = strstr(slash ? slash : path, ".et");
+	const char *digits = end;
 	while (digits && digits > path && digits[-1] >= '0' && digits[-1] <= '9')
 		digits--;
 	return digits && digits < end ? (uint32_t)(strtoul(digits, NULL, 10) % RECORDED_RANKS_MAX)
@@ -103,6 +104,14 @@ static bool read_chakra(struct arena *arena, struct diag *diag, const char *cons
 		if (!rank)
 			return false;
 		rank->rank = count > 1 ? rank_of(paths[i], i) : 0;
+		bool fits = rank->rank < count;
+		for (const struct recorded_calls *other = first; other; other = other->next)
+			fits &= other->rank != rank->rank;
+		if (!fits)
+			return diag_error(diag, (struct origin){paths[i], 0},
+					  "the file is that of rank %u, but the ranks of %zu files "
+					  "are 0 to %zu, and each has one file (rename it)",
+					  (unsigned)rank->rank, count, count - 1);
 		*next = rank;
 		next = &rank->next;
 		sum.events += counts.events;

@@ -71,6 +71,38 @@ END
 cmp -s got wanted || complain "the calls differ: $(diff got wanted)"
 verdict import_chakra.nodes_become_the_listed_calls
 
+# Others wait only for the begin of a send, but for the end of a receive and of a kernel. Node 1 comes after node 4, on which
+# it depends, and so does node 5, which waits for both. Events have the places at which the file first names their nodes.
+{
+	message '\012\0050.0.4'
+	node 1 4 10 '\050\004'
+	node 2 5 20 "$size_100$(attribute comm_dst '\003')"
+	node 3 4 30 '\050\002'
+	node 4 6 40 "$size_100$(attribute comm_src '\005')"
+	node 5 7 50 "$size_100$(attribute comm_type '\000')\\050\\001\\050\\004"
+} >order.et
+expect 0 '^one rank of several: 3 collectives with bytes and group; 0 without' import chakra order.et
+sed -n 's/^{"thread":0,"call":"\([A-Za-z]*\)","start_s":0.000\([0-9]*\),"end_s":0.000\([0-9]*\)/\1/p' "$scratch.out" |
+	sed 's/_s":0\.000/":/g;s/[{}"]//g' >got
+cat >wanted <<'END'
+cudaGetDevice
+cudaEventRecord,stream:5,event:2
+ncclSend,stream:5,size_B:100,peer:3,kernel:020000,label:n2
+cudaStreamWaitEvent,stream:4,event:2
+cudaLaunchKernel,stream:4,kernel:030000,label:n3
+ncclRecv,stream:6,size_B:100,peer:5,kernel:040000,label:n4
+cudaEventRecord,stream:6,event:0
+cudaStreamWaitEvent,stream:4,event:0
+cudaLaunchKernel,stream:4,kernel:010000,label:n1
+cudaEventRecord,stream:4,event:1
+cudaStreamWaitEvent,stream:7,event:0
+cudaStreamWaitEvent,stream:7,event:1
+ncclAllReduce,stream:7,size_B:100,kernel:050000,label:n5
+cudaDeviceSynchronize
+END
+cmp -s got wanted || complain "the calls differ: $(diff got wanted)"
+verdict import_chakra.nodes_follow_those_that_they_depend_on
+
 # The size of an all-gather is that of one rank. The rank of a file is the number in its name, or its place.
 {
 	message '\012\0050.0.4'
@@ -83,6 +115,13 @@ expect 0 '^3 ranks: 3 collectives' import chakra data x.1.et 2.et
 	complain "the ranks are $(grep '"rank"' "$scratch.out")"
 [ "$(grep -c '"ncclAllGather",.*"size_B":300,' "$scratch.out")" = 3 ] || complain 'the all-gathers have not 3 times 100 B'
 expect 2 '^2.et: message 2 .*the size of an all-gather is that of one rank, so import the files of all ranks together' import chakra 2.et
+# Folders give no rank. A rank beyond those of the files, or that of another file, is refused.
+mkdir -p 7.et.d
+cp 2.et 7.et.d/data
+cp 2.et 3.et
+expect 0 '^3 ranks: 3 collectives' import chakra 7.et.d/data x.1.et 2.et
+expect 2 '^3.et: the file is that of rank 3, but the ranks of 3 files are 0 to 2, and each has one file' import chakra data x.1.et 3.et
+expect 2 '^data: the file is that of rank 1, but the ranks of 2 files are 0 to 1, ' import chakra x.1.et data
 verdict import_chakra.files_of_several_ranks_are_one_job
 
 refused() { # PATTERN BYTES: the file has the metadata and these bytes
