@@ -218,21 +218,25 @@ static void find_profiles(struct machine_read *machine)
 {
 	struct reading *reading = machine->reading;
 	size_t assumed = 0;
-	const char *last = "";
+	const char *profiles = NULL;
 	for (struct machine_part *part = NULL; (part = next_of(machine, PART_GPU, part));) {
 		find_profile(machine, part);
 		if (part->profile)
 			continue;
-		last = part->profile =
-			part->guess
-				? part->guess
-				: likely_profile(machine, (size_t)(part - machine->parts.items));
+		part->profile = part->guess
+					? part->guess
+					: likely_profile(machine,
+							 (size_t)(part - machine->parts.items));
 		assumed++;
+		if (!profiles)
+			profiles = part->profile;
+		else if (!strstr(profiles, part->profile))
+			profiles = arena_printf(reading->arena, "%s or %s", profiles, part->profile);
 	}
 	if (assumed)
 		reading_note(reading,
 			     "%zu GPUs are assumed to be %s (add the lines of nvidia-smi -L)",
-			     assumed, last);
+			     assumed, profiles);
 }
 
 static void skip(struct machine_read *machine, const struct nvlink *link, const char *why)
