@@ -5,6 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
+networks=$PWD/tests/samples/networks
 cd "$scratch" || exit 2
 
 # layers WANTED MORE: a network of four layers with experts and these settings. Layers are repeat x attention x MLP: a for
@@ -77,3 +78,52 @@ net 0 'rotary = true\|positions = 32' '"position_embedding_type": "none"'
 net 1 'rotary = true' '"use_rotary_position_embeddings": true'
 net 0 'op = "dropout"' '"resid_pdrop": 0, "attn_pdrop": 0'
 verdict import_layers.norms_and_positions_are_those_that_are_named
+
+# Layers of published networks: N( ... ) are N times the layers inside, with the letters above. Recurrent layers have the sizes
+# of their kind. With heads h of d features, groups n, a state s and a convolution of 4:
+#   Mamba 2   hidden h d, mixed h d + 2 n s, in = h d + mixed + h, weights = (5 mixed + 3 h + h d) / hidden
+#   Mamba     hidden 2 x features, in = 2 hidden, weights = 5 + 256 + 2 x 16 + 256 + 1 + 16 + 1 at a step of rank 256
+#   delta     mixed = 2 x keys + values, in = mixed + values + 2 h, weights = 4 mixed / values; Kimi: in = mixed + 2 d + h,
+#             weights = 4 mixed / values + 2 d + 1
+#   lightning in = 4 h d; convolution in = 3 features, weights and state its width of 3
+#   LRU       in = 2 x features, weights = 5 + 2 (d + 1) + 1
+cat >structure.awk <<'END'
+/repeat = / { sub(/.*repeat = /, ""); sub(/;.*/, ""); line = line $0 "("; next }
+/^\t*\); },?$/ { line = line ")" }
+/op = "(latent_)?attention"/ { line = line (/window = / ? "w" : "a") }
+/op = "recurrent"/ { line = line "s"; sub(/.*in = /, "in = "); sub(/;( from.*)? }.*/, ""); sizes = " " $0 }
+/op = "experts"/ { line = line "e" }
+/op = "gated_mlp"/ { line = line "g" }
+/op = "mlp"/ { line = line "m" }
+END { print line sizes }
+END
+while read -r network structure; do
+	expect 0 '' import model "$networks/$network.json" -q
+	found=$(awk -f structure.awk "$scratch.out")
+	[ "$found" = "$structure" ] || complain "$network is $found, not $structure"
+done <<'END'
+bloom-176b 70(am)
+deepseek-v2-lite 1(ag)26(ae)
+deepseek-v3 3(ag)58(ae)
+ernie-4.5-21b-a3b 1(ag)27(ae)
+falcon-180b 80(am)
+falcon-7b 32(am)
+falcon-h1-7b 44(asg) in = 6680; hidden = 3072; state = 256; weights = 7
+falcon-mamba-7b 64(s) in = 16384; hidden = 8192; state = 16; weights = 567
+gemma-3-27b 10(5(wg)1(ag))2(wg)
+glm-4-32b-0414 61(ag)
+granite-4.0-h-small 4(5(se)1(ae)4(se)) in = 16768; hidden = 8192; state = 128; weights = 6
+hunyuan-a13b 32(ae)
+jamba-v0.1 4(1(sg)1(se)1(sg)1(se)1(ag)1(se)1(sg)1(se)) in = 16384; hidden = 8192; state = 16; weights = 567
+kimi-linear-48b-a3b 1(sg)6(2(se)1(ae)1(se))1(se)1(ae) in = 12576; hidden = 4096; state = 128; weights = 269
+lfm2-1.2b 3(2(sg)1(ag))3(1(sg)1(ag))1(sg) in = 6144; hidden = 2048; state = 3; weights = 3
+llama4-maverick 12(1(wg)1(we)1(wg)1(ae))
+mamba2-2.7b 64(s) in = 10576; hidden = 5120; state = 128; weights = 6
+minimax-m1 10(7(se)1(ae)) in = 32768; hidden = 8192; state = 128; weights = 1
+nemotron-3-nano-30b 5(1(s)1(e)1(s)1(e)1(s)1(a)1(e))3(1(s)1(e))1(s)1(a)4(1(e)1(s))1(e) in = 10304; hidden = 4096; state = 128; weights = 9
+phi-3.5-moe 32(we)
+qwen3-next-80b-a3b 12(3(se)1(ae)) in = 12352; hidden = 4096; state = 128; weights = 8
+recurrentgemma-9b 12(2(sg)1(wg))2(sg) in = 8192; hidden = 4096; state = 1; weights = 520
+stablelm-2-12b 40(ag)
+END
+verdict import_layers.published_networks_have_their_layers
