@@ -112,6 +112,10 @@ grep -v quantise got | grep copies:6 | grep -q 'type:bf16' || complain "bf16 of 
 words gpu,type,queries,keys,heads,head_size,window,time_s l40s,bf16,8,64,6,64,-1,1e-5 l40s,bf16,8,65,6,64,0,1e-5 l40s,bf16,8,66,6,64,32,1e-5
 [ "$(grep -c window got)" = 1 ] || complain "windows: $(cat got)"
 grep -q 'keys:66.*window:32$' got || complain "the window is not 32: $(cat got)"
+# Each number stays in its column: sequences, queries, keys, heads, heads of keys and the size of a head.
+words gpu,type,cache,queries,keys,heads,head_size,window,time_s,kv_heads,sequences l40s,bf16,fp8,8,66,6,64,32,1e-5,2,3
+echo 'type:bf16cache:fp8sequences:3queries:8keys:66heads:6kv_heads:2head_size:64window:32' >wanted
+cmp -s got wanted || complain "the columns are $(cat got)"
 printf '%s\n' '{"format": "farwire-kernels", "version": 1, "gpu": "NVIDIA H100 80GB HBM3"}' \
 	'{"kind": "product", "type": "bf16", "layout": "tn", "m": 5, "n": 6, "k": 7, "s": 2e-6}' \
 	'{"kind": "product", "type": "bf16", "layout": "xy", "m": 15, "n": 6, "k": 7, "s": 2e-6}' \
@@ -126,6 +130,12 @@ grep -q 'causal' "$scratch.out" && complain 'causal attention has a word'
 for why in 'a kernel that failed' 'attention backward, or not of FlashAttention'; do
 	grep -q "1 skipped: $why" "$scratch.err" || complain "no '$why' in $(cat "$scratch.err")"
 done
+printf '%s\n' '{"format": "farwire-kernels", "version": 1, "gpu": "NVIDIA H100 80GB HBM3"}' \
+	'{"kind": "product", "type": "fp16", "layout": "nn", "m": 5, "n": 6, "k": 7, "s": 2e-6}' \
+	'{"kind": "attention", "backend": "flash", "batch": 3, "length": 65, "heads": 8, "kv_heads": 2, "head_size": 64, "causal": false, "s": 3e-6}' >both.jsonl
+words "$(cat both.jsonl)"
+printf '%s\n' 'type:fp16layout:nnm:5n:6k:7' 'type:bf16cache:bf16causal:falsesequences:3queries:65keys:65heads:8kv_heads:2head_size:64' >wanted
+cmp -s got wanted || complain "the recorded numbers are $(cat got)"
 verdict import_kernels.tables_and_recordings_become_points
 
 bad() { # MESSAGE LINES...: the table with these lines is refused

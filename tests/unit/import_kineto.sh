@@ -219,6 +219,29 @@ sizes ncclAllReduce '100 300 600 '
 sizes ncclAllGather '500 '
 verdict import_kineto.launches_belong_to_the_innermost_event_around_them
 
+# Steps of two threads, the later one first in the file. The first mark of a step counts, and the end of the last step is one
+# more mark. Times begin with the first mark, which comes before all calls.
+{
+	host ProfilerStep#4 50 45 2 ''
+	host ProfilerStep#3 5 40 1 ''
+	host ProfilerStep#3 4 90 2 ''
+	calls=0
+	launch a
+	calls=5
+	launch b | sed '1s/"tid":1/"tid":2/'
+} | trace 0 1 >steps.json
+expect 0 '^converted 2 calls of 2 threads with 3 step marks; 8 events read, 6 used, 2 skipped$' import kineto steps.json
+grep -e step -e cudaLaunch "$scratch.out" | sed 's/,"stream".*//; s/"end_s".*//' >got
+cat >wanted <<'END'
+{"step":3,"t_s":0.000000000,"thread":0}
+{"thread":0,"call":"cudaLaunchKernel","start_s":0.000005000,
+{"step":4,"t_s":0.000045000,"thread":1}
+{"thread":1,"call":"cudaLaunchKernel","start_s":0.000055000,
+{"step":5,"t_s":0.000090000,"thread":1}
+END
+cmp -s got wanted || complain "the steps are $(cat got)"
+verdict import_kineto.steps_of_all_threads_become_marks
+
 # A job has up to 65,536 ranks, and its rank is one of them. An all-gather of all ranks has the bytes of each one.
 for job in '0 65536 1 524288' '0 65537 0 -' '2 2 0 16' '-1 2 0 16'; do
 	set -- $job
