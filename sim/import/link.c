@@ -420,7 +420,7 @@ static void write_ping_loss(struct link_fit *f)
 		lost += point->link.lost_count;
 		name = point->link.sent_count > 0 ? name_of(f, point->path) : name;
 	}
-	if (!(lost > 0) || !(lost < sent) || f->ways[0].samples.count || f->ways[1].samples.count)
+	if (!(lost > 0) || f->ways[0].samples.count || f->ways[1].samples.count)
 		return;
 	double z = num_normal_quantile(0.95),
 	       ends[3] = {lost, fmax(lost - z * sqrt(lost), 0), lost + z * sqrt(lost) + 1};
@@ -450,9 +450,8 @@ static void write_latency(struct link_fit *f)
 
 static bool is_name(const char *name)
 {
-	return *name &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			    "_-*") == strlen(name);
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*") ==
+	       strlen(name);
 }
 
 bool import_link_done(struct importing *importing, struct imported *imported)

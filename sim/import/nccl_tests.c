@@ -86,8 +86,7 @@ static void take_rank(struct importing *importing, const char *line, const char 
 {
 	double rank = 0;
 	const char *bracket = strchr(line, ']');
-	if (!import_number(importing, words[1], &rank) && strcmp(words[1], "0") != 0)
-		return;
+	import_number(importing, words[1], &rank);
 	if (strcmp(words[2], "Group") == 0 && strcmp(words[3], "0") != 0)
 		import_error(
 			importing,
@@ -246,7 +245,7 @@ static void take_program(struct importing *importing, const char *line, const ch
 	const char *begin = end;
 	if (*line == '#' || state->collective)
 		return;
-	while (begin > line && begin[-1] && strchr(letters, begin[-1]))
+	while (begin > line && strchr(letters, begin[-1]))
 		begin--;
 	const char *name = arena_printf(importing->arena, "%.*s", (int)(end - begin), begin);
 	for (size_t i = 0; i < collective_kind_count(); i++) {

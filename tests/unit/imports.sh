@@ -157,6 +157,41 @@ for rows in '0.50 0.90;10.00 17.50;100.00 175.00' '100.00 175.00;10.00 17.50;0.5
 done
 unlisted 0 '0.50 0.90'
 expect 2 'no rank is listed, but a collective needs two or more' import nccl-tests unlisted
+# The ratio of 1 of two ranks is also that of a reduction with a root; 1.999 fits no number of ranks below 2,000, and 1.2 none at
+# all. Without a reduction the ratio does not give the ranks.
+for row in '100.00 100.00' '10.00 19.99' '100.00 120.00'; do
+	unlisted 0 "$row"
+	expect 2 'no rank is listed, but a collective needs two or more' import nccl-tests unlisted
+done
+unlisted 0 '100.00 175.00'
+sed -i 's/ sum / none /' unlisted
+expect 2 'no rank is listed, but a collective needs two or more' import nccl-tests unlisted
+# New releases do not check an alltoall in place. Without that column it may be an all_gather.
+exchange() { # CELLS-AFTER-THE-FIRST-TIME CELLS-AFTER-THE-SECOND
+	{
+		echo '# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 validation: 1'
+		ranks 8
+		echo "# size count type redop root time algbw busbw #wrong time algbw busbw${2:+ #wrong}"
+		echo "1048576 262144 float none -1 10.00 100.00 87.50 $1 11.00 90.00 78.75 $2"
+	} >exchange
+}
+exchange 0 N/A
+expect 0 '' import nccl-tests exchange -q
+[ "$(grep -c '"collective": "alltoall"' "$scratch.out")" = 2 ] || complain 'a run without a check in place is not an alltoall'
+exchange 0 0
+expect 0 '' import nccl-tests exchange -q
+[ "$(grep -c '"collective": "all_gather"' "$scratch.out")" = 2 ] || complain 'a run with both checks is not an all_gather'
+for cells in 'N/A N/A' '0 '; do
+	exchange "${cells% *}" "${cells#* }"
+	expect 2 'the log does not name the collective' import nccl-tests exchange
+done
+# A command names the collective, at the begin of its line, too. The first known name counts; another program has none.
+for command in 'srun -n 8 ./build/alltoall_perf -b 8' 'alltoall_perf -b 8' 'hypercube_perf, then alltoall_perf'; do
+	exchange 0 0
+	{ echo "$command" | sed 's/, then /\n/' && cat exchange && echo 'all_gather_perf follows'; } >command
+	expect 0 '' import nccl-tests command -q
+	[ "$(grep -c '"collective": "alltoall"' "$scratch.out")" = 2 ] || complain "$command does not name the collective"
+done
 verdict 'imports.bandwidths_identify_the_collective_and_the_ranks'
 
 # Without one column a size would be read as a count; a file cut inside a number would give another
@@ -190,6 +225,8 @@ sed 's/"args":[^]]*\],//' json >x
 expect 2 '^x(:[0-9]+)?: the log does not name the collective \(the first word of "args"' import nccl-tests x
 sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
 expect 2 '^x(:[0-9]+)?: there is one rank, but a collective needs two or more' import nccl-tests x
+sed 's/"results":\[/&5,/' json >x
+expect 2 '^x:3: an object is expected here' import nccl-tests x
 sed 's/"out_of_place":null/"out_of_place":7/' json >x
 expect 2 '^x:4: an object is expected here' import nccl-tests x
 verdict 'imports.malformed_logs_of_nccl_tests_are_refused'

@@ -117,6 +117,10 @@ verdict 'link_logs.several_logs_of_a_direction_count_alike'
 
 # Both directions at once. The client sends 941 Mb/s, as above; the server sends 600 Mb/s, with 4,000 retransmissions and
 # the loss of 600 Mb/s. At once, 75 % of 1 Gb/s or more on the wire are that rate: 707 x 1538 / 1448 are 750.9 and 706 are 749.9.
+printf '%s\n' 'PING b (10.0.0.2): 56 data bytes' '5 packets transmitted, 4 packets received, 20.0% packet loss' \
+	'round-trip min/avg/max/stddev = 0.100/0.200/0.300/0.001 ms' >macos2
+printf '%s\n' '                    RDMA_Write BW Test' ' Mtu             : 4096[B]' \
+	' #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]' ' 65536      1000             97.6               97.5               0.186' >bw2
 both() { # ROLE-TO-SERVER ROLE-TO-CLIENT MBITS-TO-CLIENT
 	iperf3 941 1121 0 | sed "s/^\\[  5\\]/[  5][$1]/"
 	iperf3 "$3" 715 4000 | sed "1d; s/^\\[  5\\]/[  7][$2]/"
@@ -140,6 +144,35 @@ is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06'
 both TX-C RX-C 706 >client
 link client
 is 'bandwidth 1Gbit/s' 'loss 0 0 3.69559e-06' 'reverse_loss 0.00575353 0.000139731 0.0147462'
+# Both directions by themselves, without retransmissions, and neither at the rate of a standard: each has its own rate.
+iperf3 400 477 NA | sed 's/ NA / /; s/^Conn/Reverse mode, remote host b is sending\nConn/' | sed '1{h;d}; 2G' >slower
+link slow1 slower
+is 'bandwidth 0.637293Gbit/s' 'reverse_bandwidth 0.424862Gbit/s'
+# Only the server sends, in iperf 2's words, too. Its round trip is that of the opening, without load: 100 us are 45 us one way
+# without 5 us to receive, whose uncertainty is 1.7.
+link slower
+is 'bandwidth 1Gbit/s 0.424862Gbit/s 1Gbit/s' 'reverse_loss 0.0123544 0.000435227 0.0207101'
+printf '%s\n' 'Client connecting to b, TCP port 5001' \
+	'[  1] local 10.0.0.1 port 1 connected with 10.0.0.2 port 5001 (icwnd/mss/irtt=14/1448/100) (reverse)' >second
+for second in 0 1; do
+	printf '[  1] %d.0000-%d.0000 sec  112 MBytes  941 Mbits/sec\n' $second $((second + 1)) >>second
+done
+link second
+is 'bandwidth 1Gbit/s' 'mtu 1500B' 'latency 45us 41.5us 47.0588us'
+sed 's/ (reverse)//' second >forward
+link forward slow
+is 'bandwidth 1Gbit/s' 'reverse_loss 0.0157654 0.010052 0.0181171' 'mtu 1500B' 'latency 45us 41.5us 47.0588us'
+# Losses of ping count only without a log of TCP, in either direction.
+for log in fast slower; do
+	link macos2 $log
+	! grep -q 'loss 0.105' got || complain "the loss of ping counts beside $log: $(cat got)"
+done
+# RDMA gives the rate of the port, whatever TCP reaches.
+link bw2 forward
+is 'bandwidth 100Gbit/s' 'mtu 4096B' 'latency 45us 41.5us 47.0588us'
+printf '%s\n' '# nThread 1 nGpus 1' '#  Rank  0 Pid 1 on a device 0 [0x07] A' '#  Rank  1 Pid 2 on a device 1 [0x07] A' \
+	'# size count type redop root time algbw busbw error' '1048576 262144 float sum -1 100.0 10.49 10.49 0' >nccl
+expect 2 '^--link: the logs have neither a goodput nor a round trip of a link' import log nccl --link wire
 verdict 'link_logs.both_directions_at_once_are_told_apart'
 
 # The smallest round trip of ping is 43 us: 21.5 us one way without 3 us to send and 5 us to receive,
@@ -219,6 +252,25 @@ for mss in 1460 1448 8960 8948; do
 	grep -q "^mtu ${mtu}B\$" got || complain "segments of $mss B have $(cat got)"
 	says 'round trip[^0-9]* 100 us'
 done
+# Windows counts packets and round trips in its own words: one of four is lost, and the mean of 3 ms is no median of a reply.
+printf '%s\n' 'Pinging b with 32 bytes of data:' 'Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),' 'Minimum = 2ms, Maximum = 4ms, Average = 3ms' >summary
+link summary
+is 'loss 0.133975 0 0.702029' 'reverse_loss 0.133975 0 0.702029' 'latency 992us 986.4us 1245.29us'
+# The summary does not count beside replies, and neither does one that says nothing.
+{ cat windows && sed 1d summary | sed 's/Minimum = 2/Minimum = 1/'; } >replies
+link replies
+is 'loss 0.133975 0 0.702029' 'reverse_loss 0.133975 0 0.702029' 'latency 992us 986.4us 1495.29us'
+for numbers in 'Minimum = 0ms, Maximum = 0ms, Average = 0ms' 'Minimum = few'; do
+	sed "s/Minimum.*/$numbers/" summary >silent
+	expect 2 'no results of ping were found' import log silent --link wire
+done
+# A full log of sockperf without messages is no round trip.
+echo 'test was performed using the following parameters: --burst=1 --reply-every=1 --msg-size=64 --time=1' >none
+link none linux
+is 'latency 13.5us 7.9us 19.7941us'
+# The results of one log, but in the other order.
+link roce odd
+is 'bandwidth 100Gbit/s' 'mtu 1024B'
 verdict 'link_logs.round_trips_lose_the_work_that_farwire_adds'
 
 # A token bucket of 100 Mbit/s, recorded in both directions and with three tools.
@@ -259,6 +311,16 @@ printf '[  3]  0.0- 1.0 sec  11.2 MBytes  94.0 Mbits/sec\n[  3]  1.0- 2.0 sec  1
 expect 0 '2 results read, 2 used' import iperf2 old
 printf 'Client connecting to b, TCP port 5001\nServer listening on TCP port 5001\n[  1]  0.0- 1.0 sec  11.2 MBytes  94.0 Mbits/sec\n' >trade
 expect 2 '^trade:2: the log has both directions' import iperf2 trade
+# The log of a server alone is one direction. iperf3's own server says it in other words.
+sed 1d trade >served
+expect 0 '1 results read, 1 used' import iperf2 served
+expect 2 'this is a log of iperf 2' import iperf3 served
+printf '[  1] local 10.0.0.1 port 1 connected with 10.0.0.2 port 5001\n' | cat - old >connected
+expect 2 'this is a log of iperf 2' import iperf3 connected
+sed 's/^Server.*/Server listening on 5201 (test #1)/' served >third
+expect 0 '1 results read, 1 used' import iperf3 third
+echo '{"event":"interval"}' >nothing
+expect 2 '^nothing:1: the key "data" is expected here' import iperf3 nothing
 verdict 'link_logs.iperf_2_is_read_as_iperf_2'
 
 expect 2 "^--link: 'a\"b' is not the name of a link" import log linux --link 'a"b'
