@@ -305,22 +305,25 @@ static bool is_recent(const struct machine_read *machine)
 	return machine->generation > 4;
 }
 
+/* Returns the memory bandwidth of a socket, or the usual one without it. */
 static double socket_Bps(const struct machine_read *machine, const struct machine_part *part)
 {
 	double usual_Bps = is_recent(machine) ? 307.2e9 : 204.8e9;
-	return part->memory_Bps > 0 ? part->memory_Bps : usual_Bps;
+	return part && part->memory_Bps > 0 ? part->memory_Bps : usual_Bps;
 }
 
 static void write_host(struct machine_read *machine)
 {
 	double cpus = 0, memory_Bps = 0;
-	bool memory_known = true;
+	bool memory_known = count_of(machine, PART_SOCKET) > 0;
 	for (const struct machine_part *part = NULL;
 	     (part = next_of(machine, PART_SOCKET, part));) {
 		cpus += part->cpu_count;
 		memory_known &= part->memory_Bps > 0;
 		memory_Bps += socket_Bps(machine, part);
 	}
+	if (!(memory_Bps > 0)) /* the file has no sockets */
+		memory_Bps = socket_Bps(machine, NULL);
 	double cores = machine->threads ? ceil(cpus / 2) : cpus;
 	const char *why = cpus > 0 ? machine->threads ? "two threads of a core, as assumed"
 						      : "one thread of a core"

@@ -194,7 +194,7 @@ static void check(struct matrix *m)
 			return;
 		}
 		for (size_t j = 0; j < i; j++)
-			if (m->lines[j] && strcmp(m->cells[i][j], m->cells[j][i]) != 0) {
+			if (strcmp(m->cells[i][j], m->cells[j][i]) != 0) {
 				refuse(m, m->lines[i],
 				       "the path to %s is %s, but %s in line %d (import "
 				       "the unchanged output)",

@@ -231,3 +231,166 @@ END
 says '^2 GPUs are assumed to be p100-sxm2 '
 says '^9 records read: 9 used, 0 skipped$'
 verdict import_machines.a_matrix_gives_sockets_slots_and_links
+
+# has FILES -- LINES...: each line occurs once in the machine
+has() {
+	files=$1
+	shift
+	# shellcheck disable=SC2086
+	expect 0 'records read: ' import topology $files
+	cp "$scratch.err" notes
+	for line; do
+		[ "$(grep -cF -e "$line" "$scratch.out")" = 1 ] || complain "not once '$line' in $(cat "$scratch.out")"
+	done
+}
+refused() { # MESSAGE FILES...
+	message=$1
+	shift
+	expect 2 "$message" import topology "$@"
+}
+gpu() { # BUS SPEED ATTRIBUTES LINKS: a PCI device with a GPU
+	printf '<pci busid="%s" class="0x030000" link_speed="%s"><gpu %s>%s</gpu></pci>\n' "$@"
+}
+link() { # BUS COUNT
+	printf '<nvlink target="%s" count="%s"/>' "$@"
+}
+nic() { # VENDOR NAME ATTRIBUTES
+	printf '<pci busid="n" class="0x020000" vendor="%s"><nic><net name="%s" %s/></nic></pci>\n' "$@"
+}
+system() { # ELEMENTS...
+	{ echo '<system>' && printf '%s\n' "$@" && echo '</system>'; } >s.xml
+}
+# Without a kind of GPU, the speed of its slot tells the profile, or its NVLinks. Devices outside of a processor are at the host.
+system "$(gpu a '32 GT/s' dev=\"0\" "$(link b 3)$(link b 3)$(link a 1)")" "$(gpu b '16 GT/s' dev=\"1\" "$(link a 3)")" \
+	"$(gpu c '8 GT/s' dev=\"2\" "$(link a 2)")" "$(gpu d '' dev=\"3\" "$(link c 1)")" "$(gpu e '' 'dev="4" sm="50"' '')" "$(gpu f '' 'dev="5" sm="60"' '')"
+has s.xml 'name = "gpu0"; profile = "h100-sxm5"' 'name = "gpu1"; profile = "a100-sxm4-80"' 'name = "gpu2"; profile = "v100-sxm2"' \
+	'name = "gpu3"; profile = "a100-sxm4-80"' 'name = "gpu4"; profile = "a100-pcie-80"' 'name = "gpu5"; profile = "p100-sxm2"' \
+	'ends = ["host", "gpu0"]; generation = 5; lanes = 16; }' 'ends = ["gpu0", "gpu1"]; generation = 4; links = 3; }' \
+	'ends = ["gpu2", "gpu0"]; generation = 2; links = 2; }' 'ends = ["gpu3", "gpu2"]; generation = 3; links = 1; }' \
+	'count = 1; }; # no adapter was read'
+cp "$scratch.out" own.cfg
+expect 0 '' check own.cfg
+says '^s.xml:2: an NVLink of gpu0 was skipped, because its other end is the same GPU$'
+says ', 3 NVLink pairs$'
+for count in 0 37; do
+	system "$(gpu a '' dev=\"0\" "$(link b $count)")" "$(gpu b '' dev=\"1\" '')"
+	refused "^s.xml:2: gpu0 has $count NVLinks to gpu1, but a GPU has at most 36" s.xml
+done
+# Numbers that come twice, or are too large, are not kept.
+for dev in 1 1024; do
+	system "$(gpu a '' dev=\"1\" '')" "$(gpu b '' "dev=\"$dev\"" '')"
+	has s.xml 'name = "gpu0"; profile = "a100-pcie-80"; }, # s.xml:2: a' 'name = "gpu1"; profile = "a100-pcie-80"; } # s.xml:3: b'
+done
+system "$(gpu a '' dev=\"1\" '')" "$(gpu b '' dev=\"1023\" '')"
+has s.xml 'name = "gpu1023"; profile = "a100-pcie-80"; } # s.xml:3: b'
+# Adapters: EFA of two generations, drivers of Mellanox at a device of another vendor, and names that cannot be used.
+system "$(gpu a '32 GT/s' 'dev="0" sm="90"' '')" "$(nic 0x1d0f rdmap1 '')"
+has s.xml 'network = "efa-v2"; # s.xml:3: n; speed assumed; the network is assumed 1:1' \
+	'dram_bandwidth = "307.2 GB/s"; # assumed: 8 channels of DDR5-4800 a socket'
+system "$(gpu a '' 'dev="0" sm="80"' '')" "$(nic 0x1414 mlx5_3 'speed="50000"')" "$(nic 0x1414 host '')" "$(nic 0x1414 os '')" "$(nic 0x1414 'a*' '')" "$(nic 0x1414 mlx5_3 '')"
+has s.xml 'link = { kind = "roce"; bandwidth = "50 Gbit/s"; }' 'aliases = (' '{ name = "mlx5_3"; node = "nic0"; }' 'ports = ["nic0", "nic1", "nic2", "nic3", "nic4"];'
+[ "$(grep -c 'node = "nic' "$scratch.out")" = 1 ] || complain "other names are aliases: $(cat "$scratch.out")"
+system "$(gpu a '' 'dev="0" sm="80"' '')" '<nic><net name="eth0" speed="1000"/></nic>'
+has s.xml 'ends = ["host", "nic0"]; generation = 4; lanes = 16; }' 'bandwidth = "1 Gbit/s"'
+for element in 'gpu:a gpu must be in a pci element' 'net:a net must be in a nic element' 'nvlink:an nvlink must be in a gpu element'; do
+	system "<${element%%:*}/>"
+	refused "^s.xml:2: ${element#*:}" s.xml
+done
+verdict import_machines.what_a_dump_of_nccl_lacks_is_derived
+
+# The transfers per second of a lane give the generation of PCIe; the compute capability gives a GPU, up to the next one.
+generation=0
+for speed in 2.5 5 8.0 16 32.0 64; do
+	generation=$((generation + 1))
+	system "$(gpu a "$speed GT/s PCIe" 'dev="0" sm="80"' '')"
+	has s.xml "ends = [\"host\", \"gpu0\"]; generation = $generation; lanes = 16; }"
+done
+for row in 120:rtx-pro-6000-server 119:b200 100:b200 99:h100-sxm5 90:h100-sxm5 89:l40s 88:a10 86:a10 85:a100-sxm4-80 80:a100-sxm4-80 79:t4 75:t4 \
+	74:v100-sxm2 70:v100-sxm2 69:p100-sxm2; do
+	system "$(gpu a '' "dev=\"0\" sm=\"${row%:*}\"" '')"
+	has s.xml "name = \"gpu0\"; profile = \"${row#*:}\"; }"
+done
+# Channels x rate x 8 B of these processors: Broadwell 4 x 2400 MT/s, Skylake 6 x 2933, Ice Lake 8 x 3200, Sapphire Rapids
+# 8 x 4800, Emerald Rapids 8 x 5600, Rome and Milan 8 x 3200, Genoa 12 x 4800. Others have the usual bandwidth.
+while read -r vendor family model memory; do
+	system "<cpu numaid=\"0\" affinity=\"f\" vendor=\"$vendor\" familyid=\"$family\" modelid=\"$model\">$(gpu a '' 'dev="0" sm="80"' '')</cpu>"
+	has s.xml "dram_bandwidth = \"$memory GB/s\"; # "
+done <<'END'
+GenuineIntel 6 79 76.8
+GenuineIntel 6 85 140.8
+GenuineIntel 6 106 204.8
+GenuineIntel 6 143 307.2
+GenuineIntel 6 207 358.4
+AuthenticAMD 143 49 204.8
+AuthenticAMD 175 1 204.8
+AuthenticAMD 175 17 460.8
+AuthenticAMD 6 79 204.8
+GenuineIntel 143 79 204.8
+GenuineIntel 6 1 204.8
+END
+for class in 0x038000 0x120000; do
+	system "<pci busid=\"a\" class=\"$class\"/>"
+	refused '^s.xml:2: this is a GPU of AMD' s.xml
+done
+verdict import_machines.numbers_of_devices_give_their_parts
+
+# A matrix beside a dump has the same GPUs, by their numbers. The NVLinks of the first file that has any count.
+matrix() { # ROWS...: with blanks as tabs
+	printf '%s\n' "$@" | tr ' ' '\t' >m.txt
+}
+matrix ' GPU0 GPU1' 'GPU0 X NV4' 'GPU1 NV4 X'
+has 'nccl.xml m.txt' 'ends = ["gpu1", "gpu0"]; generation = 3; links = 2; }'
+says '^the NVLinks of m.txt were skipped, because another file has NVLinks$'
+matrix ' GPU0 GPU2' 'GPU0 X NV4' 'GPU2 NV4 X'
+refused '^m.txt:2: the matrix has 2 GPUs, but another file has 2 ' nccl.xml m.txt
+# One GPU has a matrix of one cell. A second matrix, and lines of the list for GPUs that no machine has, are skipped.
+matrix ' GPU0' 'GPU0 X'
+has m.txt 'name = "gpu0"; profile = "a100-pcie-80"; }'
+matrix ' GPU0 GPU1' 'GPU0 X NV4' 'GPU1 NV4 X' ' GPU0 GPU1' 'GPU0 X NV5' 'GPU1 NV5 X'
+printf '%s\n' 'GPU 64: NVIDIA A40 (UUID: GPU-64)' '  MIG 1g.5gb     Device  0: (UUID: MIG-1)' 'GPU -1: NVIDIA A40' '  MIG 1g.5gb     Device  0: (UUID: MIG-1)' \
+	'GPU 1: NVIDIA A40' '  MIG mode is enabled' >>m.txt
+has m.txt 'name = "gpu0"; profile = "p100-sxm2"; }' 'name = "gpu1"; profile = "a40"; }' 'ends = ["gpu0", "gpu1"]; generation = 1; links = 4; }'
+matrix 'GPU0 X NV4' 'GPU1 NV4 X'
+refused '^m.txt: no matrix of nvidia-smi topo -m' m.txt
+# An adapter between two GPUs is at the second one's switch, whose processors are others than those of the first.
+matrix ' GPU0 NIC0 GPU1 CPU' 'GPU0 X SYS SYS 0-7' 'NIC0 SYS X PIX' 'GPU1 SYS PIX X 8-15'
+has m.txt 'ends = ["cpu0", "gpu0"]' 'ends = ["cpu1", "sw0"]' 'ends = ["sw0", "nic0"]' 'ends = ["sw0", "gpu1"]'
+verdict import_machines.matrices_and_lists_of_other_machines_are_refused_or_skipped
+
+device() { # BUS TYPE MORE
+	printf '<object type="PCIDev" pci_busid="%s" pci_type="%s" %s/>\n' "$@"
+}
+topology() { # LINES...
+	{ echo '<topology version="2.0"><object type="Machine">' && printf '%s\n' "$@" && echo '</topology>'; } >h.xml
+}
+# Without packages all devices are at one socket. A device with NVIDIA's subsystem is no GPU of NVIDIA. Network devices other
+# than those of Mellanox and of AWS are left out.
+topology "$(device a '0302 [10de:1db8] [10de:1] a1' '')" "$(device b '0300 [1a03:2000] [10de:1] a1' '')" "$(device c '0200 [8086:1]' '')" \
+	"$(device d '0200 [15b3:1017]' '')" '</object>'
+has h.xml 'ends = ["cpu0", "gpu0"]' 'ends = ["cpu0", "nic0"]' 'kind = "roce"' 'name = "memory-cpu0"' 'ports = ["nic0"];'
+# "Socket" is the name of packages in old files, and indexes of distances have no type there. Unknown indexes have no links.
+links() { # INDEXES VALUES
+	echo "<distances2 name=\"NVLinkBandwidth\"><indexes>$1</indexes><u64values>$2</u64values></distances2>"
+}
+gpus="$(device a '0302 [10de:1db8]' 'gp_index="7"')$(device b '0302 [10de:1db8]' 'gp_index="8"')"
+topology '<object type="Socket">' "$gpus" '</object></object>' "$(links '7 8 99' '0 50000 25000 50000 0 25000 25000 25000 0')"
+has h.xml 'ends = ["gpu0", "gpu1"]; generation = 2; links = 2; }'
+says '1 sockets, 0 PCIe switches, 1 NVLink pairs$'
+topology "$gpus" '</object>' "$(links '7 8' '0 50000 50000')"
+refused '^h.xml:4: NVLinkBandwidth has 3 values for 2 objects, not their square' h.xml
+sed 's/NVLinkBandwidth/OtherBandwidth/' h.xml >o.xml
+has o.xml 'name = "gpu1"; profile = "v100-sxm3-32"; }'
+says '^no NVLinks were read'
+verdict import_machines.hwloc_without_packages_or_types_is_read
+
+for port in '"H-01"[1]	# "node1" lid 1' '"X-01"[1]	# "node1" lid 1 4xEDR' 'nothing'; do
+	sed "s/^\[1\].*H-01.*/[1]	$port/" fabric.txt >port.txt
+	refused '^port.txt:3: this port has no neighbour "H-..." or "S-..." with a rate such as' nccl.xml port.txt
+done
+sed '/"H-/d' fabric.txt >spines.txt
+refused '^spines.txt: no switch has an adapter' nccl.xml spines.txt
+# The ports of a router are no ports of the switch before it. An adapter needs no name.
+printf '%s\n' '' 'Rt	1 "R-01"	# "router"' '[1](1)	"H-01"[1]	# "node1" lid 1 4xNDR' | cat fabric.txt - | sed 's/# "node1 mlx5_1"/# lid/' >router.txt
+expect 0 'read: ' import topology nccl.xml router.txt
+shows 'ports_per_leaf = 3; oversubscription = 2; link = .*bandwidth = "200 Gbit/s"'
+verdict import_machines.ports_of_other_devices_are_refused_or_skipped
