@@ -127,3 +127,182 @@ recurrentgemma-9b 12(2(sg)1(wg))2(sg) in = 8192; hidden = 4096; state = 1; weigh
 stablelm-2-12b 40(ag)
 END
 verdict import_layers.published_networks_have_their_layers
+
+# Whole layers of a network of each kind: norms behind, on both sides, or one for both parts; attention and MLP beside each
+# other; dropout; both heads of BERT; a norm of the embedding; recurrent layers whose MLP has half of the size.
+whole() { # MORE: the layers are the text of the standard input, without quotes and words
+	cat >wanted
+	echo "{ \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 2, \"intermediate_size\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, $1 }" >net.json
+	expect 0 'settings read' import model net.json
+	sed -e '1,/layers = (/d; s/^\t*//; /^);$/d; /^};$/d; s/name = //; s/op = //; s/"//g; s/{ //g; s/; },*$//' "$scratch.out" >got
+	cmp -s got wanted || complain "the layers of $1 differ: $(diff wanted got)"
+}
+whole '"model_type": "olmo2"' <<'END'
+embed; embedding; out = 64
+block; repeat = 2; layers = (
+attn; attention; heads = 2; head_size = 32; causal = true; separate = true; rotary = true; qk_norm = true
+attn_norm; rms_norm
+add1; add; from = [block, attn_norm]
+mlp; gated_mlp; hidden = 128
+mlp_norm; rms_norm
+add2; add; from = [add1, mlp_norm]
+)
+norm; rms_norm
+logits; linear; out = 100
+loss; cross_entropy
+END
+whole '"model_type": "gemma2", "sliding_window": 16' <<'END'
+embed; embedding; out = 64
+block; repeat = 1; layers = (
+norm1; rms_norm
+attn; attention; heads = 2; head_size = 256; window = 16; causal = true; separate = true; rotary = true
+attn_norm; rms_norm
+add1; add; from = [block, attn_norm]
+norm2; rms_norm
+mlp; gated_mlp; hidden = 128
+mlp_norm; rms_norm
+add2; add; from = [add1, mlp_norm]
+)
+block2; repeat = 1; layers = (
+norm1; rms_norm
+attn; attention; heads = 2; head_size = 256; causal = true; separate = true; rotary = true
+attn_norm; rms_norm
+add1; add; from = [block2, attn_norm]
+norm2; rms_norm
+mlp; gated_mlp; hidden = 128
+mlp_norm; rms_norm
+add2; add; from = [add1, mlp_norm]
+)
+norm; rms_norm
+logits; linear; tied = embed
+loss; cross_entropy
+END
+whole '"model_type": "gpt_neox", "use_parallel_residual": true' <<'END'
+embed; embedding; out = 64
+block; repeat = 2; layers = (
+norm1; layer_norm
+attn; attention; heads = 2; head_size = 32; causal = true; bias = true; rotary = true
+norm2; layer_norm; from = block
+mlp; mlp; hidden = 128; bias = true; activation = gelu
+add2; add; from = [block, attn, mlp]
+)
+norm; layer_norm
+logits; linear; out = 100
+loss; cross_entropy
+END
+whole '"model_type": "cohere"' <<'END'
+embed; embedding; out = 64
+block; repeat = 2; layers = (
+norm1; layer_norm; bias = false
+attn; attention; heads = 2; head_size = 32; causal = true; separate = true; rotary = true
+mlp; gated_mlp; hidden = 128; from = norm1
+add2; add; from = [block, attn, mlp]
+)
+norm; layer_norm; bias = false
+logits; linear; tied = embed
+loss; cross_entropy
+END
+whole '"model_type": "bert"' <<'END'
+embed; embedding; out = 64; positions = 32; segments = 2
+embed_norm; layer_norm
+embed_drop; dropout
+block; repeat = 2; layers = (
+attn; attention; heads = 2; head_size = 32; bias = true; separate = true; dropout = true
+attn_drop; dropout
+add1; add; from = [block, attn_drop]
+norm1; layer_norm
+mlp; mlp; hidden = 128; bias = true; activation = gelu
+mlp_drop; dropout
+add2; add; from = [norm1, mlp_drop]
+norm2; layer_norm
+)
+masked; select; share = 0.15
+transform; linear; out = 64; bias = true; activation = gelu
+transform_norm; layer_norm
+words; linear; tied = embed; bias = true
+word_loss; cross_entropy
+first; select; tokens = 1; from = block
+pooler; linear; out = 64; bias = true; activation = tanh
+follows; linear; out = 2; bias = true
+follows_loss; cross_entropy
+loss; losses; from = [word_loss, follows_loss]
+END
+whole '"model_type": "gpt2"' <<'END'
+embed; embedding; out = 64; positions = 32
+embed_drop; dropout
+block; repeat = 2; layers = (
+norm1; layer_norm
+attn; attention; heads = 2; head_size = 32; causal = true; bias = true; dropout = true
+attn_drop; dropout
+add1; add; from = [block, attn_drop]
+norm2; layer_norm
+mlp; mlp; hidden = 128; bias = true; activation = gelu
+mlp_drop; dropout
+add2; add; from = [add1, mlp_drop]
+)
+norm; layer_norm
+logits; linear; tied = embed
+loss; cross_entropy
+END
+whole '"model_type": "bloom"' <<'END'
+embed; embedding; out = 64
+embed_norm; layer_norm
+block; repeat = 2; layers = (
+norm1; layer_norm
+attn; attention; heads = 2; head_size = 32; causal = true; bias = true
+add1; add; from = [block, attn]
+norm2; layer_norm
+mlp; mlp; hidden = 128; bias = true; activation = gelu
+add2; add; from = [add1, mlp]
+)
+norm; layer_norm
+logits; linear; tied = embed
+loss; cross_entropy
+END
+whole '"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"]' <<'END'
+embed; embedding; out = 64
+block; repeat = 1; layers = (
+norm1; rms_norm
+state; recurrent; in = 128; hidden = 64; state = 1; weights = 72
+add1; add; from = [block, state]
+norm2; rms_norm
+mlp; gated_mlp; hidden = 64
+add2; add; from = [add1, mlp]
+)
+block2; repeat = 1; layers = (
+norm1; rms_norm
+attn; attention; heads = 2; head_size = 256; causal = true; separate = true; rotary = true
+add1; add; from = [block2, attn]
+norm2; rms_norm
+mlp; gated_mlp; hidden = 64
+add2; add; from = [add1, mlp]
+)
+norm; rms_norm
+logits; linear; tied = embed
+loss; cross_entropy
+END
+verdict import_layers.layers_have_their_norms_and_their_inputs
+
+base='"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 32'
+# The shared expert of Granite is the MLP where there are no experts. Gemma 3 has 4 heads of keys unless a number is given.
+net 1 'op = "gated_mlp"; hidden = 96;' '"model_type": "granitemoehybrid", "shared_intermediate_size": 96, "layer_types": ["attention", "attention"]'
+net 2 'heads = 4; head_size = 256; kv_heads = 2;' '"model_type": "gemma3", "num_key_value_heads": 2, "sliding_window": 16, "sliding_window_pattern": 2'
+all=$base
+base=$(echo "$all" | sed 's/"num_attention_heads": 4, //')
+net 1 'heads = 8; head_size = 256; kv_heads = 4;' '"model_type": "gemma3"'
+base=$all
+# An indexer chooses 24 keys; a window of as many stands for them. Without it each token reads all.
+latent='"kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 12'
+net 1 'op = "latent_attention"; heads = 4; head_size = 12; kv_rank = 16; rope = 4; value_size = 12; window = 24; causal = true;' \
+	"\"model_type\": \"deepseek_v32\", $latent, \"index_topk\": 24"
+grep -q '^each token reads the last 24 keys, in place of those that an indexer chooses' "$scratch.err" || complain 'the indexer is not named'
+net 0 'window' "\"model_type\": \"deepseek_v3\", $latent"
+# GPT-NeoX divides the MLP by 3, and its gated one has no biases unless they are asked for.
+base=$(echo "$all" | sed 's/"intermediate_size": 128/"ffn_hidden_size": 384, "pos_emb": "rotary", "activation": "swiglu"/')
+net 1 'op = "gated_mlp"; hidden = 128; },' '"norm": "rmsnorm"'
+net 1 'op = "gated_mlp"; hidden = 128; bias = true; },' '"use_bias_in_mlp": true'
+base=$all
+refused 'layers of type other are not modelled .write full_attention for a similar network' '"model_type": "qwen3", "layer_types": ["full_attention", "other"]'
+# The part for text counts in either order. Other parts have a dot before their name, or begin the path.
+net 1 'embedding"; out = 64' '"model_type": "llama", "text_config": {"hidden_size": 64}, "my_text_config": 3, "hidden_size": 99, "a": {"vision_config": {"hidden_size": 7}}'
+verdict import_layers.rare_sizes_of_families_are_read
