@@ -206,7 +206,7 @@ static uint64_t take_varint(struct protobuf *b)
 static uint64_t take_field(struct protobuf *b, uint64_t *value, struct protobuf *part)
 {
 	*part = (struct protobuf){0};
-	if (b->at >= b->end || b->bad)
+	if (b->at >= b->end)
 		return 0;
 	uint64_t key = take_varint(b), length = 0;
 	*value = 0;
@@ -328,7 +328,7 @@ static bool take_node(struct chakra *c, struct protobuf *message)
 			take_attribute(&attributes, node, &part);
 		if (field == 5 && !part.at)
 			graph_depend(&c->graph, node, number_of(c, value));
-		while (field == 5 && part.at < part.end && !part.bad)
+		while (field == 5 && part.at < part.end)
 			graph_depend(&c->graph, node, number_of(c, take_varint(&part)));
 		message->bad |= part.bad;
 	}

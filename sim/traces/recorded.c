@@ -85,8 +85,6 @@ static void leave_out_inner(struct recorded_calls *recorded)
 		last = &calls[kept - 1];
 		if (same && last->start_s < last[-1].end_s) /* because times are rounded */
 			last->start_s = last[-1].end_s;
-		if (last->end_s < last->start_s)
-			last->end_s = last->start_s;
 	}
 	recorded->call_count = kept;
 }

@@ -91,6 +91,14 @@ printf '%s\n' "$attention" "VLLM,0.14,NVIDIA H200,generation_attention,$row" >ge
 points context.csv generation.csv gemm_perf.txt
 sed 's/ [a-z]*$//' got >got.times && mv got.times got
 is 'attention 128 640 2e-05' 'attention 1 640 2e-05' 'gemm 1 2 1e-05'
+# Blank lines are no rows, and a column has a name of its own. Rows of an unknown cache are left out.
+printf '%s\n' gpu,type,m,n,k,e,time_ms '' 'l40s,bf16,1,2,3,4,0.5' '  ' >blank.csv
+points blank.csv
+sed -i 's/ [a-z]*$//' got
+is 'gemm 1 2 0.0005'
+printf '%s\n' gpu,type,cache,queries,heads,head_size,time_s l40s,bf16,int4,8,6,64,1e-5 l40s,bf16,fp8,9,6,64,1e-5 >cache.csv
+expect 0 '^1 points of kernels: 2 results read, 1 used, 1 skipped' import kernels cache.csv
+grep -q '^1 skipped: the fit of a table has no constants of number type int4' "$scratch.err" || complain "the cache: $(cat "$scratch.err")"
 # A recording of kernels.py.
 printf '%s\n' '{"format": "farwire-kernels", "version": 1, "gpu": "NVIDIA H100 80GB HBM3"}' \
 	'{"kind": "product", "type": "bf16", "layout": "nt", "m": 5, "n": 6, "k": 7, "s": 2e-6}' \
@@ -159,6 +167,7 @@ for heading in gpu,type,m,k,time gpu,m,n,k,time gpu,type,m,n,k gpu,type,queries,
 done
 bad '^bad.csv:2: the row has 5 columns, but the heading has 6' gpu,type,m,n,k,time l40s,bf16,1,1,1
 bad "^bad.csv:2: the time 'soon' " gpu,type,m,n,k,time l40s,bf16,1,1,1,soon
+bad "^bad.csv:2: the time 'soon' is not a number \(correct it, or remove the row\)\$" gpu,type,m,n,k,time_ms l40s,bf16,1,1,1,soon
 bad '^bad.csv:2: the time is -1 s, but must be above 0' gpu,type,m,n,k,time_s l40s,bf16,1,1,1,-1
 bad '^bad.csv:1: the heading needs the columns time, and type, m, n, k or' gpu,type,m,n,time l40s,bf16,1,1,10us
 bad "^bad.csv:1: the heading has two columns for 'type'" gpu,type,gemm_dtype,m,n,k,time l40s,bf16,bf16,1,1,1,1

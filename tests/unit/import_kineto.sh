@@ -80,10 +80,12 @@ calls=0
 	event cuda_runtime cudaMemcpyAsync 85 1 '"correlation":10'
 	event gpu_memcpy 'Memcpy DtoH (Device -> Pageable)' 96 3 '"correlation":11,"stream":3,"bytes":7'
 	event cuda_runtime cudaMemcpyAsync 95 1 '"correlation":11'
+	event gpu_memcpy 'Memcpy Unknown' 98.5 2 '"correlation":13,"stream":3,"bytes":9'
+	event cuda_runtime cudaMemcpyAsync 99 1 '"correlation":13'
 	event gpu_memcpy 'Memcpy PtoP (Device -> Device)' 98 3 '"correlation":12,"stream":3,"bytes":8'
 	event cuda_runtime cudaMemcpyPeerAsync 97 1 '"correlation":12'
 } | trace 0 1 >streams.json
-expect 0 '8 calls of 1 threads with 0 step marks .*; 22 events read, 21 used, 1 skipped$' import kineto streams.json
+expect 0 '9 calls of 1 threads with 0 step marks .*; 24 events read, 23 used, 1 skipped$' import kineto streams.json
 grep -q '^1 kernels and copies were left out because the trace does not contain their calls$' "$scratch.err" ||
 	complain 'the orphan is not counted'
 sed 's/"thread":0,"call"://;s/"start_s"//;s/"end_s"//;s/0\.0000//g' "$scratch.out" >got
@@ -97,7 +99,8 @@ cat >wanted <<'END'
 {"cudaMemcpyAsync",:75000,:76000,"stream":3,"copy":"h2d","memory":"pinned","size_B":1000,"copy_s":03000,"gpu_start_s":80000}
 {"cudaMemcpyAsync",:85000,:86000,"stream":3,"copy":"d2h","memory":"pageable","size_B":7,"copy_s":03000,"gpu_start_s":86000}
 {"cudaMemcpyPeerAsync",:87000,:88000,"stream":3,"copy":"p2p","size_B":8,"copy_s":03000,"gpu_start_s":88000}
-{"end":true,"lines":8}
+{"cudaMemcpyAsync",:89000,:90000,"stream":3,"copy":"d2d","size_B":9,"copy_s":02000,"gpu_start_s":88500}
+{"end":true,"lines":9}
 END
 cmp -s got wanted || complain "the calls are $(diff got wanted)"
 verdict import_kineto.streams_graphs_and_copies_have_the_listed_numbers
@@ -168,9 +171,13 @@ odd='"Process Group Ranks":"[1, 3, 5]"'
 	row '24 - - - -' "$all,\"Input type\":[\"Scalar\",[\"float\",\"double\"]],\"Input Dims\":[[2,3],null]"
 	row '8 - - - -' '"Collective name":"Reduce Scatter_tensor_coalesced_of_a_long_name","dtype":"int8","Out msg nelems":8'
 	row '8 - - - -' '"Collective name":"nccl:_all_to_all base","dtype":"int8","Out msg nelems":8'
+	calls=$((calls + 1)) # the same of AMD's library
+	event cuda_runtime hipLaunchKernel $((10 * calls)) 1 "\"correlation\":$calls"
+	event kernel rcclKernel $((10 * calls + 2)) 1.5 "\"correlation\":$calls,\"stream\":20,$ar"
+	echo 'rcclKernel 400 - - - -' >>wanted
 	row none '"Collective name":"barrier","dtype":"int8","Out msg nelems":8'
 } | trace 1 12 >args.json
-expect 0 '^rank 1 of 12: 19 collectives with bytes and group; 15 without' import kineto args.json
+expect 0 '^rank 1 of 12: 20 collectives with bytes and group; 15 without' import kineto args.json
 grep -v '"cudaLaunchKernel"' "$scratch.out" | awk '
 	function value(key) {
 		return match($0, "\"" key "\":\"?[A-Za-z0-9_]+") ? substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) : "-"
@@ -213,8 +220,10 @@ bytes='"dtype":"int8","In msg nelems"'
 	host nccl:all_reduce 58.2 0.1 1 "$bytes:2"
 	host nccl:all_reduce 58.3 0.1 1 "$bytes:3"
 	host nccl:all_reduce 58.4 0.1 1 "$bytes:4"
+	launch ncclKernel | sed '1s/"tid":1/"tid":3/' # at 70 us by a thread without events of the host
+	host nccl:all_reduce 68 9 1 "$bytes:900"
 } | trace 1 12 >spans.json
-expect 0 '^rank 1 of 12: 4 collectives with bytes and group; 2 without' import kineto spans.json
+expect 0 '^rank 1 of 12: 4 collectives with bytes and group; 3 without' import kineto spans.json
 sizes ncclAllReduce '100 300 600 '
 sizes ncclAllGather '500 '
 verdict import_kineto.launches_belong_to_the_innermost_event_around_them

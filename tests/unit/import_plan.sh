@@ -133,6 +133,19 @@ for word in yes:sp on:sp True:sp 1:sp no:-sp off:-sp False:-sp 0:-sp; do
 done
 verdict import_plan.settings_have_one_value_of_their_kind
 
+# Tests of Megatron-LM have YAML with arguments as keys. A text without the ending of JSON is one if it begins with a brace, and
+# one without arguments is YAML.
+printf '%s\n' 'MODEL_ARGS:' '  --tensor-model-parallel-size: 2' '  --micro-batch-size: 3' >c.yaml
+plan c.yaml
+[ "$got" = 'gpus=2 stack="megatron-bf16" tp=2 micro_batch=3 -sp ' ] || complain "keys with dashes became $got"
+echo '  {"tensor_model_parallel_size": 2, "note": "--micro-batch-size 4"}' >c.txt
+plan c.txt
+[ "$got" = 'gpus=2 stack="megatron-bf16" tp=2 -sp ' ] || complain "JSON in another file became $got"
+printf '%s\n' 'tensor_model_parallel_size: 2' >c.txt
+plan c.txt
+[ "$got" = 'gpus=2 stack="megatron-bf16" tp=2 -sp ' ] || complain "YAML in another file became $got"
+verdict import_plan.contents_tell_the_kind_of_file
+
 # Arguments: the value of a variable is that above the line. Words with an unknown variable have no value, and neither
 # have those with a second one. An array is not the value of a flag. "--" is not an argument.
 cat >c.sh <<'END'

@@ -386,7 +386,35 @@ expect 2 '^load:2: this is not a test in which each message is answered' import 
 { head -n 5 pings && yes '0, 2.000000000, 2.000014000, 7.000' | head -n 1003; } >many
 farwire import sockperf many
 grep -q '^3 skipped: a message after the first 1000' "$scratch.err" || complain "sockperf: $(cat "$scratch.err")"
+for change in 's/--burst=1 /--burst=2 /' 's/--msg-size=64 //'; do
+	sed "$change" pings >load
+	expect 2 '^load:2: this is not a test in which each message is answered' import sockperf load
+done
+# For a link, the messages of a full log count, and not its summary: 14 us are 7 us one way, less 12 us of work.
+expect 0 '2 results read: 2 used, 0 skipped' import log pings --link wire
+grep -q 'a round trip of 14 us (median 14 us)' "$scratch.out" || complain "the link of a full log: $(cat "$scratch.out")"
 verdict 'imports.logs_of_sockperf_become_round_trips'
+
+# Latencies of qperf are half round trips, and only those of TCP count. Bits and bytes are decimal.
+qperf() { # UNIT: a bandwidth of 4 of them
+	printf 'rc_lat:\n    latency  =  5 us\ntcp_lat:\n    latency  =  %s\n    msg_rate  =  20 K/sec\ntcp_bw:\n    bw  =  4 %s\n    time  =  2 sec\n' "$2" "$1" >qperf.log
+}
+for row in 'KB/sec 4000' 'MB/sec 4000000' 'GB/sec 4000000000' 'Kb/sec 500' 'Mb/sec 500000' 'Gb/sec 500000000'; do
+	qperf "${row% *}" '32 us'
+	expect 0 '^2 points of qperf: 5 results read, 2 used, 3 skipped' import qperf qperf.log
+	grep -q "\"x\": {\"size_B\": 65536, \"streams\": 1}.*\"samples\": \[${row#* }\]" "$scratch.out" || complain "$row: $(cat "$scratch.out")"
+	grep -q '"x": {"size_B": 1}.*"samples": \[6.4e-05\]' "$scratch.out" || complain "the round trip is not 64 us: $(cat "$scratch.out")"
+done
+for row in '5000 ns:1e-05' '3 ms:0.006' '2 sec:4'; do
+	qperf GB/sec "${row%:*}"
+	expect 0 '2 used' import qperf qperf.log
+	grep -q "\"samples\": \[${row#*:}\]" "$scratch.out" || complain "$row: $(cat "$scratch.out")"
+done
+qperf furlong/sec '32 us'
+expect 2 '^qperf.log:7: a result of 0 B/s is impossible' import qperf qperf.log
+qperf GB/sec '9e9 sec'
+expect 2 '^qperf.log:4: a result of 1.8e\+10 s is impossible' import qperf qperf.log
+verdict 'imports.logs_of_qperf_become_round_trips_and_rates'
 
 kind=mbw
 cat >copies <<'END'
@@ -404,6 +432,13 @@ farwire import log joined
 [ "$(grep -c '"size_B": 8388608, "threads": 1}, "pass": [01]' "$scratch.out")" = 2 ] || complain 'mbw: a repeated size is not a second pass'
 sed 's/Copy: 4000/Copy: fast/' copies >damaged
 expect 2 '^damaged:3: the line has no size and rate' import mbw damaged
+sed 's/MiB: 8/MB: 8/' copies >damaged
+expect 2 '^damaged:2: the line has no size and rate' import mbw damaged
+# A log that begins in the middle of its rounds has a point, too; the next one begins with round 0.
+{ sed -n 3p copies && sed -n 2,3p copies; } >middle
+farwire import mbw middle
+[ "$(sed -n 's/.*"pass": \([01]\).*"samples": \[\([^]]*\)\].*/\1 \2,/p' "$scratch.out" | tr '\n' ' ')" = '0 0.002, 1 0.001, 0.002, ' ] ||
+	complain "mbw: the rounds are $(cat "$scratch.out")"
 for size in 4 8 16 32 64; do
 	echo "0 Method: MEMCPY Elapsed: 1 MiB: $size.00000 Copy: $((7900 + size)).000 MiB/s"
 done >sizes
