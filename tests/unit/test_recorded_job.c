@@ -55,6 +55,32 @@ static void inner_groups_repeat_and_outer_groups_grow(void)
 	arena_free(arena);
 }
 
+/* Groups of two ranks at distances of 1, 2 and 4 are three shapes. The last one spans the recorded
+ * job, so it has three ranks in a job of 12. Communicators of a shape follow those of the last. */
+static void groups_of_one_size_differ_by_their_distance(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct recorded_call calls[] = {collective(4, 2, 1), collective(5, 2, 2),
+					collective(1, 2, 4), collective(5, 2, 2)};
+	struct recorded_calls recorded = recording(calls, 4);
+	const struct recorded_job *job =
+		recorded_job_new(arena, diag, (struct origin){0}, &recorded, 12);
+	if (CHECK(job != NULL)) {
+		static const size_t pair[] = {10, 11}, next[] = {8, 10}, far[] = {2, 6, 10};
+		uint32_t first = 0, last = 0;
+		CHECK(job->shape_count == 3 && job->group_count == 6 + 6 + 4);
+		CHECK(has_members(job, 10, &calls[0], pair, 2));
+		CHECK(has_members(job, 10, &calls[1], next, 2));
+		CHECK(has_members(job, 10, &calls[3], next, 2));
+		CHECK(has_members(job, 10, &calls[2], far, 3));
+		CHECK(recorded_job_peer(job, 0, &calls[1], &first) && first == 7);
+		CHECK(recorded_job_peer(job, 11, &calls[1], &last) && last == 12);
+		CHECK(recorded_job_peer(job, 3, &calls[2], &last) && last == 16);
+	}
+	arena_free(arena);
+}
+
 static void refused(struct recorded_call call, size_t rank_count)
 {
 	struct arena *arena = arena_new();
@@ -155,6 +181,7 @@ static const struct test tests[] = {
 	TEST(ranks_without_a_recording_play_the_others_in_turn),
 	TEST(messages_go_to_another_rank_of_the_job),
 	TEST(inner_groups_repeat_and_outer_groups_grow),
+	TEST(groups_of_one_size_differ_by_their_distance),
 	TEST(groups_that_do_not_cover_the_job_are_refused),
 };
 

@@ -251,7 +251,57 @@ static void the_same_step_of_another_rank_is_found_by_its_number(void)
 	arena_free(arena);
 }
 
+/* Rank 3 of 4 plays the recording of rank 0 of 4. Collectives of pairs and of all ranks have other
+ * communicators: its pair {2, 3} is the second one. A collective without bytes, and one of a single
+ * rank, are the kernels that they started. */
+static void a_rank_of_a_job_plays_the_collectives_of_its_own_groups(void)
+{
+	static const struct {
+		double size_B;
+		struct recorded_group group;
+		enum call_kind kind;
+		uint32_t peer;
+	} rows[] = {{1000, {0, 2, 1}, CALL_ALL_REDUCE, 2},
+		    {2000, {0, 0, 0}, CALL_ALL_REDUCE, 0},
+		    {0, {0, 2, 1}, CALL_LAUNCH, 0},
+		    {3000, {0, 1, 1}, CALL_LAUNCH, 0}};
+	enum { COUNT = sizeof rows / sizeof rows[0] };
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct recorded_call calls[COUNT];
+	for (size_t i = 0; i < COUNT; i++) {
+		calls[i] = call_at(0, "ncclAllReduce", (double)i * US, (double)i * US, 7, -1);
+		calls[i].gpu_s = (double)(i + 1) * 10 * US;
+		calls[i].size_B = rows[i].size_B;
+		calls[i].group = rows[i].group;
+	}
+	struct recorded_calls recorded = {
+		.tool = "", .gpu = "", .calls = calls, .call_count = COUNT, .world_count = 4};
+	struct replay_step step;
+	recorded_calls_settle(arena, &recorded);
+	CHECK(replay_step_find(diag, (struct origin){NULL, 0}, &recorded, &as_recorded, &step));
+	const struct recorded_job *job =
+		recorded_job_new(arena, diag, (struct origin){NULL, 0}, &recorded, 4);
+	const struct program *program =
+		replay_program(arena, &(struct replay_spec){.recorded = &recorded,
+							    .step = &step,
+							    .params = &as_recorded,
+							    .host_clock_Hz = REFERENCE_CLOCK_HZ,
+							    .job = job,
+							    .rank = 3});
+	items_are(program, 0, "CTCTCTC");
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct cuda_call *call = &program->threads[0].items[2 * i].call;
+		bool peers = rows[i].kind == CALL_ALL_REDUCE;
+		CHECK(call->kind == rows[i].kind && call->peer == rows[i].peer);
+		CHECK_NEAR(call->payload_B, peers ? rows[i].size_B : 0, 0);
+		CHECK_NEAR(call->duration_s, peers ? 0 : (double)(i + 1) * 10 * US, 1e-9);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(a_rank_of_a_job_plays_the_collectives_of_its_own_groups),
 	TEST(each_thread_has_the_medians_of_its_functions),
 	TEST(a_wait_is_for_the_thread_that_recorded_its_event),
 	TEST(polls_for_two_events_can_overlap),
