@@ -122,6 +122,25 @@ END
 	complain 'the processes are not rank 0 and rank 1'
 verdict import_nsys.copies_and_events_of_two_processes_have_the_listed_numbers
 
+# Kernels are joined with their calls 65,536 at a time. A graph of 65,540 kernels of 1 ns, which begin each ns from 3,001 ns on,
+# lasts as long. The call that begins first is the last one of its table, and its kernel is the last of all.
+{
+	echo "$runtime $kernel $strings"
+	cat <<'END'
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2000, 2500, 1, 5, 2), (1000, 1500, 1, 5, 1);
+WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 65540)
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 3000 + n, 3001 + n, 5, 0, 7, 2 FROM c;
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1600, 1700, 5, 0, 8, 1);
+END
+} | database batches.sqlite
+write_databases
+expect 0 'converted 2 calls of 1 threads with 0 step marks .*; 65543 events read, 65543 used, 0 skipped$' import nsys batches.sqlite
+same <<'END'
+0 cudaLaunchKernel,000000,000500,stream:8,kernel:000100,gpu_start:000600,label:gemm
+0 cudaLaunchKernel,001000,001500,stream:7,kernel:065540,gpu_start:002001,label:gemm
+END
+verdict import_nsys.works_of_several_batches_belong_to_their_calls
+
 # Without StringIds a name is the number in its column, so this report has no call of CUDA.
 {
 	echo "$runtime $kernel"
