@@ -297,6 +297,17 @@ net 1 'op = "latent_attention"; heads = 4; head_size = 12; kv_rank = 16; rope = 
 	"\"model_type\": \"deepseek_v32\", $latent, \"index_topk\": 24"
 grep -q '^each token reads the last 24 keys, in place of those that an indexer chooses' "$scratch.err" || complain 'the indexer is not named'
 net 0 'window' "\"model_type\": \"deepseek_v3\", $latent"
+net 1 'heads = 4; head_size = 192; kv_rank = 16; rope = 64; value_size = 128; causal = true;' '"model_type": "deepseek_v3", "kv_lora_rank": 16'
+# Usual sizes of recurrent layers, with the formulas above: 64 features, and 4 heads of 16 where they count.
+net 1 'in = 12352; hidden = 4096; state = 128; weights = 8; }' '"model_type": "qwen3_next"'
+net 1 'in = 388; hidden = 64; state = 128; weights = 26; }' '"model_type": "bamba"'
+net 1 'in = 520; hidden = 128; state = 128; weights = 16; }' '"model_type": "bamba", "mamba_n_heads": 8'
+net 1 'in = 256; hidden = 128; state = 16; weights = 63; }' '"model_type": "jamba"'
+net 1 'in = 384; hidden = 192; state = 16; weights = 63; }' '"model_type": "jamba", "expand": 3'
+net 1 'in = 256; hidden = 128; state = 16; weights = 63; }' '"model_type": "falcon_mamba", "expand": 3'
+net 1 'in = 192; hidden = 64; state = 3; weights = 3; }' '"model_type": "lfm2"'
+net 1 'in = 192; hidden = 96; state = 1; weights = 56; }' '"model_type": "recurrent_gemma", "lru_width": 96'
+net 1 'in = 256; hidden = 64; state = 16; weights = 1; }' '"model_type": "minimax"'
 # GPT-NeoX divides the MLP by 3, and its gated one has no biases unless they are asked for.
 base=$(echo "$all" | sed 's/"intermediate_size": 128/"ffn_hidden_size": 384, "pos_emb": "rotary", "activation": "swiglu"/')
 net 1 'op = "gated_mlp"; hidden = 128; },' '"norm": "rmsnorm"'

@@ -10,7 +10,7 @@ static const double US = 1e-6;
 static const struct calls_params as_recorded = {
 	.kernel_ratio = 1, .think_ratio = 1, .copies_ratio = 1, .arguments_B = 120};
 static const char launch[] = "cudaLaunchKernel", record[] = "cudaEventRecord",
-		  query[] = "cudaEventQuery", wait[] = "cudaStreamWaitEvent",
+		  wait[] = "cudaStreamWaitEvent",
 		  alloc[] = "cudaHostAlloc";
 
 static struct recorded_call call_at(uint32_t thread, const char *function, double start_s,
@@ -118,17 +118,21 @@ static void a_wait_is_for_the_thread_that_recorded_its_event(void)
 	}
 }
 
-/* A thread asks for events 3 and 4 in turn. The queries begin at 10, 20, 30 and 50 and take 2. Event
- * 3 is ready at the third and event 4 at the last one. Their polls sleep 30 - 12 and 50 - 22. The
- * times between queries are no work; those before and after them are. */
-static void polls_for_two_events_can_overlap(void)
+/* A thread asks for two things in turn: events 3 and 4, streams 3 and 4, or event 3 and stream 3. The
+ * queries begin at 10, 20, 30 and 50 and take 2. The first is ready at the third and the other at the
+ * last one. Their polls sleep 30 - 12 and 50 - 22. The times between queries are no work; those
+ * before and after them are. */
+static void overlap(bool streams, bool kinds)
 {
 	static const double starts_us[] = {10, 20, 30, 50};
 	struct arena *arena = arena_new();
 	struct recorded_call calls[6];
 	for (size_t i = 0; i < 4; i++) {
-		calls[i] = call_at(0, query, starts_us[i] * US, (starts_us[i] + 2) * US, -1,
-				   3 + (int64_t)i % 2);
+		bool of_stream = kinds ? i % 2 == 1 : streams;
+		int64_t number = kinds ? 3 : 3 + (int64_t)i % 2;
+		calls[i] = call_at(0, of_stream ? "cudaStreamQuery" : "cudaEventQuery",
+				   starts_us[i] * US, (starts_us[i] + 2) * US,
+				   of_stream ? number : -1, of_stream ? -1 : number);
 		calls[i].ready = i < 2 ? READY_NO : READY_YES;
 	}
 	calls[4] = call_at(0, launch, 70 * US, 75 * US, 7, -1);
@@ -140,8 +144,17 @@ static void polls_for_two_events_can_overlap(void)
 	CHECK_NEAR(items[2].work_s, 18 * US, 1e-6);
 	CHECK_NEAR(items[3].work_s, 28 * US, 1e-6);
 	CHECK_NEAR(items[4].work_s, 18 * US, 1e-6);
-	CHECK(items[2].call.event != items[3].call.event && program->event_count == 3);
+	CHECK((items[2].call.event != items[3].call.event) == (kinds || !streams));
+	CHECK((items[2].call.stream != items[3].call.stream) == (kinds || streams));
+	CHECK((items[2].call.kind == items[3].call.kind) == !kinds);
 	arena_free(arena);
+}
+
+static void polls_for_two_events_or_streams_can_overlap(void)
+{
+	overlap(false, false);
+	overlap(true, false);
+	overlap(false, true);
 }
 
 /* A thread waits for another one that fills half of its gap, and does not if it fills less. Shorter
@@ -300,11 +313,36 @@ static void a_rank_of_a_job_plays_the_collectives_of_its_own_groups(void)
 	arena_free(arena);
 }
 
+/* A recording without marks is one step, which lasts from the first begin to the last end. The last
+ * of the calls that end then ends the step. Only steps with marks have numbers. */
+static void a_recording_without_marks_is_one_step_without_a_number(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct calls_params params = as_recorded;
+	struct recorded_call calls[] = {call_at(1, launch, 10 * US, 30 * US, 7, -1),
+					call_at(2, launch, 5 * US, 30 * US, 7, -1),
+					call_at(0, launch, 7 * US, 29 * US, 7, -1)};
+	struct recorded_calls recorded = {.calls = calls, .call_count = 3, .thread_count = 3};
+	struct replay_step step = {0};
+	const struct origin nowhere = {NULL, 0};
+	CHECK(replay_step_find(diag, nowhere, &recorded, &params, &step));
+	CHECK(!step.marked && step.thread == 2);
+	CHECK_NEAR(step.start_s, 5 * US, 1e-9);
+	CHECK_NEAR(step.end_s, 30 * US, 1e-9);
+	params.step_count = 1;
+	CHECK(!replay_step_find(diag, nowhere, &recorded, &params, &step));
+	CHECK_PART(diag_at(diag, 0),
+		   "the recording has 0 complete steps, so calls.step is too large (a step");
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(a_recording_without_marks_is_one_step_without_a_number),
 	TEST(a_rank_of_a_job_plays_the_collectives_of_its_own_groups),
 	TEST(each_thread_has_the_medians_of_its_functions),
 	TEST(a_wait_is_for_the_thread_that_recorded_its_event),
-	TEST(polls_for_two_events_can_overlap),
+	TEST(polls_for_two_events_or_streams_can_overlap),
 	TEST(a_thread_that_fills_half_of_a_gap_is_awaited),
 	TEST(a_step_has_the_calls_of_all_threads_that_begin_in_it),
 	TEST(streams_and_events_are_numbered_in_the_order_of_their_use),
