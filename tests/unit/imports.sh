@@ -273,6 +273,31 @@ END
 samples json
 is '536870912 0 55630000000'
 grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'the name of the GPU is missing'
+# Two GPUs and both directions: the name is that of the first GPU, and each direction has its own matrix.
+cat >both <<'END'
+nvbandwidth Version: v0.7
+Device 0: NVIDIA A100 (00000000:01:00)
+Device 1: NVIDIA H100 (00000000:02:00)
+
+Running host_to_device_memcpy_ce.
+memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0     25.00     50.00
+
+Running device_to_host_memcpy_ce.
+memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)
+           0         1
+ 0     24.00     49.00
+
+END
+echo '{"nvbandwidth": {"GPU Device list": ["0: NVIDIA A100 (1)", "1: NVIDIA H100 (2)"], "testcases": [
+	{"name": "host_to_device_memcpy_ce", "bandwidth_matrix": [["25.0", "50.0"]]}, {"name": "device_to_host_memcpy_ce", "bandwidth_matrix": [["24.0", "49.0"]]}]}}' >both.json
+for log in both both.json; do
+	samples $log
+	is '536870912 0 25000000000,50000000000' '536870912 0 24000000000,49000000000'
+	grep -q '"name": "NVIDIA A100"' "$scratch.out" || complain "$log has the name of another GPU"
+	grep -q '"h2d".*\[25000000000' "$scratch.out" && grep -q '"d2h".*\[24000000000' "$scratch.out" || complain "$log has other directions"
+done
 sed 's/55\.63"/fast"/' json >x
 expect 2 "^x:6: the table needs a number here, not 'fast'" import nvbandwidth x
 head -n 8 json >x
