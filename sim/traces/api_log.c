@@ -77,7 +77,8 @@ static void split(struct api_log *log, char *line)
 static const char *cell(const struct api_log *log, enum log_column column)
 {
 	size_t at = log->columns[column];
-	return at < log->cell_count && log->cells[at][0] ? log->cells[at] : NULL;
+	const char *text = at < log->cell_count ? log->cells[at] : "";
+	return text[0] && strcmp(text, "-") != 0 ? text : NULL;
 }
 
 /* Takes the unit from the end of a heading, such as "start_ns" or "Start (ns)", and removes it.
@@ -173,7 +174,7 @@ static bool take_bytes(struct api_log *log, double *size_B)
 {
 	const char *text = cell(log, BYTES);
 	*size_B = -1;
-	if (!text || strcmp(text, "-") == 0)
+	if (!text)
 		return true;
 	if (number_parse(text, size_B) && *size_B >= 0 && *size_B <= SIZE_MAX_B &&
 	    !(*size_B > floor(*size_B)))

@@ -110,6 +110,36 @@ step:2,1300000,thread:0
 END
 verdict import_calls.kernels_end_when_the_next_wait_ends
 
+# Each of two threads has its own waits and kernels. That of a lasts until 130 us, and two kernels share the time from 0 us on. That
+# of b ends with the step at 200 us, and its kernel began at 10 us. The last kernel of a has no wait.
+cat >threads.log <<'END'
+time function bytes stream tid
+0.000000 cudaLaunchKernel - 7 a
+0.000010 cudaLaunchKernel - 8 b
+0.000020 cudaLaunchKernel - 7 a
+0.000030 cudaStreamSynchronize - 7 a
+0.000040 cudaStreamSynchronize - 8 b
+0.000130 cudaMalloc 8 - a
+0.000140 cudaLaunchKernel - 7 a
+0.000200 step 5
+0.000210 cudaMalloc 9 - a
+0.000250 cudaMalloc 10 - b
+END
+expect 0 '^converted 9 calls of 2 threads with 1 step marks' import api-log threads.log
+same <<'END'
+0 cudaLaunchKernel,0000000,0001000,stream:0,kernel:0065000
+1 cudaLaunchKernel,0010000,0011000,stream:1,kernel:0190000
+0 cudaLaunchKernel,0020000,0021000,stream:0,kernel:0065000
+0 cudaStreamSynchronize,0030000,0130000,stream:0
+1 cudaStreamSynchronize,0040000,0200000,stream:1
+0 cudaMalloc,0130000,0131000,size_B:8
+0 cudaLaunchKernel,0140000,0141000,stream:0,kernel:0000000
+step:5,0200000,thread:0
+0 cudaMalloc,0210000,0211000,size_B:9
+1 cudaMalloc,0250000,0251000,size_B:10
+END
+verdict import_calls.threads_have_their_own_waits_and_kernels
+
 # Columns have any order and their own units. A cell may have a unit of its own. A call does not end before it begins.
 # The direction in the name of a copy counts before that of the column. Kernels wait for nothing, because their times are known.
 cat >units.csv <<'END'
