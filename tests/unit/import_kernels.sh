@@ -59,6 +59,19 @@ for text in 'x.svg:Matrix products, measured and by the law' 'x.svg:gemm bf16 te
 	'x.html:attention fit (' 'x.html:kernels.hopper.attention_floor'; do
 	grep -qF "${text#*:}" "${text%%:*}" || complain "there is no '${text#*:}' in ${text%%:*}"
 done
+# The table beside the plot has the bytes of each call: 2 B for each of 2 x 32 x 128 numbers of queries and outputs, and for each of
+# 2 x 2048 x 8 x 128 of keys and values, but 1 B of those in FP8. All times 5 sequences.
+{
+	awk 'BEGIN { FS = OFS = "\t" } { print $0, NR == 1 ? "cache" : "bf16", NR == 1 ? "window" : 0 }' attention.tsv
+	for row in 'bf16 0' 'fp8 0'; do
+		printf '12\th100-sxm5\tbf16\t5\t1\t2048\t32\t8\t128\t%s\t%s\n' "${row% *}" "${row#* }"
+	done
+} >bytes.tsv
+farwire import kernels bytes.tsv -o bytes.jsonl
+farwire fit bytes.jsonl -o bytes.cfg --plot bytes.svg
+for bytes in 42024960 21053440; do
+	[ "$(grep -c "^attention,bytes,$bytes,1.2.*e-05,,," bytes.csv)" = 1 ] || complain "no call of $bytes B in $(grep -c attention bytes.csv) calls"
+done
 verdict import_kernels.planted_constants_are_found
 
 points() { # FILE OPTION...: points as "test m-or-queries n-or-keys time held_out"
