@@ -133,6 +133,33 @@ for word in yes:sp on:sp True:sp 1:sp no:-sp off:-sp False:-sp 0:-sp; do
 done
 verdict import_plan.settings_have_one_value_of_their_kind
 
+# Each value names the line from which it comes, of two settings the one that decided.
+places() { # PLACES LINES...: places are "KEY:LINE:SETTING" of each value with a place
+	known=$1
+	shift
+	printf '%s\n' "$@" >c.yaml
+	expect 0 'settings read: ' import plan c.yaml
+	found=$(sed -n 's/^\t\([a-z_]*\) = .*; # c.yaml:\([0-9]*\): \([a-z_.0-9]*\)$/\1:\2:\3/p' "$scratch.out" | tr '\n' ' ')
+	[ "$found" = "$known " ] || complain "the places of $* are $found, not $known"
+}
+places 'gpus:1:world_size micro_batch:2:local_batch_size global_batch:2:local_batch_size' \
+	'world_size: 8' 'local_batch_size: 6'
+places 'gpus:2:num_processes micro_batch:3:train_batch_size sharding:1:fsdp' \
+	'fsdp: full_shard' 'num_processes: 8' 'train_batch_size: 4'
+places 'gpus:2:world_size micro_batch:3:gradient_accumulation_steps global_batch:1:train_batch_size' \
+	'train_batch_size: 64' 'world_size: 8' 'gradient_accumulation_steps: 4'
+places 'dp:1:data_parallel_size micro_batch:3:micro_batch_size global_batch:2:gradient_accumulation_steps' \
+	'data_parallel_size: 6' 'gradient_accumulation_steps: 3' 'micro_batch_size: 2'
+places 'gpus:2:nproc_per_node tp:7:tensor_model_parallel_size pp:4:pipeline_model_parallel_size chunks:5:num_layers_per_virtual_pipeline_stage' \
+	'nnodes: 2' 'nproc_per_node: 8' 'num_layers: 32' 'pipeline_model_parallel_size: 4' 'num_layers_per_virtual_pipeline_stage: 2' 'fp16: true' 'tensor_model_parallel_size: 2' 'fp8: hybrid'
+places 'settings:3:mixed_precision pp:1:pipeline_parallel_degree replicas:5:data_parallel_replicate_degree dp:5:data_parallel_replicate_degree schedule:2:pipeline_parallel_schedule chunks:2:pipeline_parallel_schedule sharding:4:data_parallel_shard_degree' \
+	'pipeline_parallel_degree: 2' 'pipeline_parallel_schedule: Interleaved1F1B' 'mixed_precision: fp16' 'data_parallel_shard_degree: 4' 'data_parallel_replicate_degree: 2'
+places 'dp:1:data_parallel_shard_degree sharding:1:data_parallel_shard_degree recompute:6:activation_checkpoint.mode overlap_gradients:5:overlap_comm bucket:3:reduce_bucket_size gradient_element:4:grad_reduce_in_bf16' \
+	'data_parallel_shard_degree: 3' 'data_parallel_replicate_degree: 1' 'reduce_bucket_size: 5' 'grad_reduce_in_bf16: true' 'overlap_comm: true' 'activation_checkpoint.mode: full'
+places 'pp:1:pipeline_model_parallel_size layout:2:pipeline_model_parallel_layout chunks:2:pipeline_model_parallel_layout order:3:use_tp_pp_dp_mapping sharding:5:use_distributed_optimizer recompute:4:recompute_activations overlap_parameters:7:overlap_param_gather overlap_tensor:6:tp_comm_overlap gradient_element:8:accumulate_allreduce_grads_in_fp32' \
+	'pipeline_model_parallel_size: 2' 'pipeline_model_parallel_layout: "Et|tL"' 'use_tp_pp_dp_mapping: true' 'recompute_activations: true' 'use_distributed_optimizer: true' 'tp_comm_overlap: false' 'overlap_param_gather: true' 'accumulate_allreduce_grads_in_fp32: true'
+verdict import_plan.values_name_their_lines
+
 # Tests of Megatron-LM have YAML with arguments as keys. A text without the ending of JSON is one if it begins with a brace, and
 # one without arguments is YAML.
 printf '%s\n' 'MODEL_ARGS:' '  --tensor-model-parallel-size: 2' '  --micro-batch-size: 3' >c.yaml
