@@ -317,3 +317,118 @@ refused 'layers of type other are not modelled .write full_attention for a simil
 # The part for text counts in either order. Other parts have a dot before their name, or begin the path.
 net 1 'embedding"; out = 64' '"model_type": "llama", "text_config": {"hidden_size": 64}, "my_text_config": 3, "hidden_size": 99, "a": {"vision_config": {"hidden_size": 7}}'
 verdict import_layers.rare_sizes_of_families_are_read
+
+# The head of a file names the place of each value, or what is assumed.
+head_of() { # SETTINGS...: one a line; the values are the text of the standard input, without the name of the file
+	cat >wanted
+	printf '%s\n' "$@" >net.yaml
+	expect 0 'settings read' import model net.yaml
+	sed -n '/^#   /{s/  */ /g; s/net.yaml://; s/^# //p;}' "$scratch.out" >got
+	cmp -s got wanted || complain "the values of $* differ: $(diff wanted got)"
+}
+head_of 'model_type: mistral' 'num_hidden_layers: 2' 'hidden_size: 64' 'num_attention_heads: 4' 'num_key_value_heads: 2' 'head_dim: 8' 'intermediate_size: 96' 'vocab_size: 100' 'max_position_embeddings: 9000' 'sliding_window: 16' 'rope_scaling: {original_max_position_embeddings: 512}' 'tie_word_embeddings: true' 'hidden_act: silu' 'attention_bias: true' <<'END'
+family mistral
+layers = 2 2: num_hidden_layers
+features = 64 3: hidden_size
+heads = 4 4: num_attention_heads
+kv_heads = 2 5: num_key_value_heads
+head_size = 8 6: head_dim
+hidden = 96 7: intermediate_size
+vocabulary = 100 8: vocab_size
+sequence = 512 11: rope_scaling.original_max_position_embeddings
+window = 16 10: sliding_window
+RMS norms assumed: usual for mistral
+rotary positions assumed: usual for mistral
+gated MLP 13: hidden_act
+biases 14: attention_bias
+tied head 12: tie_word_embeddings
+END
+head_of 'model_type: qwen3_moe' 'num_hidden_layers: 2' 'hidden_size: 64' 'num_attention_heads: 4' 'intermediate_size: 96' 'num_experts: 8' 'num_experts_per_tok: 3' 'moe_intermediate_size: 48' 'n_shared_experts: 2' 'vocab_size: 100' 'seq_length: 77' 'max_position_embeddings: 99' <<'END'
+family qwen3_moe
+layers = 2 2: num_hidden_layers
+features = 64 3: hidden_size
+heads = 4 4: num_attention_heads
+kv_heads = 4 assumed: as many as heads
+head_size = 16 assumed: features / heads
+experts = 8 6: num_experts
+top = 3 7: num_experts_per_tok
+hidden = 48 8: moe_intermediate_size
+shared = 96 9: n_shared_experts
+vocabulary = 100 10: vocab_size
+sequence = 77 11: seq_length
+RMS norms assumed: usual for qwen3_moe
+rotary positions assumed: usual for qwen3_moe
+gated MLP assumed: usual for qwen3_moe
+no biases assumed: usual for qwen3_moe
+head of its own assumed: usual for qwen3_moe
+END
+head_of 'model_type: gpt2' 'num_hidden_layers: 2' 'hidden_size: 64' 'num_attention_heads: 4' 'n_positions: 9000' 'no_bias: true' 'untie_embeddings_and_output_weights: true' 'position_embedding_type: none' <<'END'
+family gpt2
+layers = 2 2: num_hidden_layers
+features = 64 3: hidden_size
+heads = 4 4: num_attention_heads
+kv_heads = 4 assumed: as many as heads
+head_size = 16 assumed: features / heads
+hidden = 256 assumed: 4 x features
+vocabulary = 50257 assumed: that of the family's usual tokenizer
+sequence = 8192 assumed: 8192 of the positions; case.sequence sets another length
+layer norms assumed: usual for gpt2
+no positions 8: position_embedding_type
+MLP of two products assumed: usual for gpt2
+no biases 6: no_bias
+head of its own 7: untie_embeddings_and_output_weights
+END
+head_of 'num_layers: 2' 'hidden_size: 64' 'num_attention_heads: 4' 'max_position_embeddings: 32' 'expansion_ratio: 3' 'normalization: RMSNorm' 'swiglu: true' 'ffn_hidden_size: 80' 'use_rotary_position_embeddings: true' 'add_bias_linear: false' <<'END'
+family assumed from its keys: megatron
+layers = 2 1: num_layers
+features = 64 2: hidden_size
+heads = 4 3: num_attention_heads
+kv_heads = 4 assumed: as many as heads
+head_size = 16 assumed: features / heads
+hidden = 80 8: ffn_hidden_size
+vocabulary = 50304 assumed: that of the family's usual tokenizer
+sequence = 32 assumed: as many tokens as positions, at most 8192
+RMS norms 6: normalization
+rotary positions 9: use_rotary_position_embeddings
+gated MLP 7: swiglu
+no biases 10: add_bias_linear
+tied head assumed: usual for megatron
+END
+head_of 'model_type: mixtral' 'num_hidden_layers: 2' 'hidden_size: 64' 'num_attention_heads: 4' 'intermediate_size: 96' 'max_position_embeddings: 32' <<'END'
+family mixtral
+layers = 2 2: num_hidden_layers
+features = 64 3: hidden_size
+heads = 4 4: num_attention_heads
+kv_heads = 4 assumed: as many as heads
+head_size = 16 assumed: features / heads
+experts = 8 assumed: usual for the family
+top = 2 assumed: usual for the family
+hidden = 96 5: intermediate_size
+vocabulary = 32000 assumed: that of the family's usual tokenizer
+sequence = 32 assumed: as many tokens as positions, at most 8192
+RMS norms assumed: usual for mixtral
+rotary positions assumed: usual for mixtral
+gated MLP assumed: usual for mixtral
+no biases assumed: usual for mixtral
+head of its own assumed: usual for mixtral
+END
+head_of 'model_type: deepseek_v3' 'num_hidden_layers: 2' 'hidden_size: 64' 'num_attention_heads: 4' 'intermediate_size: 96' 'max_position_embeddings: 32' 'vocab_size: 9' 'kv_lora_rank: 16' 'qk_nope_head_dim: 8' 'shared_expert_intermediate_size: 32' 'num_experts: 4' 'num_experts_per_tok: 2' <<'END'
+family deepseek_v3
+layers = 2 2: num_hidden_layers
+features = 64 3: hidden_size
+heads = 4 4: num_attention_heads
+kv_heads = 4 assumed: as many as heads
+head_size = 72 9: qk_nope_head_dim
+experts = 4 11: num_experts
+top = 2 12: num_experts_per_tok
+hidden = 96 5: intermediate_size
+shared = 32 10: shared_expert_intermediate_size
+vocabulary = 9 7: vocab_size
+sequence = 32 assumed: as many tokens as positions, at most 8192
+RMS norms assumed: usual for deepseek_v3
+rotary positions assumed: usual for deepseek_v3
+gated MLP assumed: usual for deepseek_v3
+no biases assumed: usual for deepseek_v3
+head of its own assumed: usual for deepseek_v3
+END
+verdict import_layers.values_name_their_places
