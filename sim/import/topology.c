@@ -223,15 +223,15 @@ static void find_profiles(struct machine_read *machine)
 		find_profile(machine, part);
 		if (part->profile)
 			continue;
-		part->profile = part->guess
-					? part->guess
-					: likely_profile(machine,
-							 (size_t)(part - machine->parts.items));
+		part->profile = part->guess ? part->guess
+					    : likely_profile(machine,
+							     (size_t)(part - machine->parts.items));
 		assumed++;
 		if (!profiles)
 			profiles = part->profile;
 		else if (!strstr(profiles, part->profile))
-			profiles = arena_printf(reading->arena, "%s or %s", profiles, part->profile);
+			profiles =
+				arena_printf(reading->arena, "%s or %s", profiles, part->profile);
 	}
 	if (assumed)
 		reading_note(reading,

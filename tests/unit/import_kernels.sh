@@ -59,8 +59,8 @@ for text in 'x.svg:Matrix products, measured and by the law' 'x.svg:gemm bf16 te
 	'x.html:attention fit (' 'x.html:kernels.hopper.attention_floor'; do
 	grep -qF "${text#*:}" "${text%%:*}" || complain "there is no '${text#*:}' in ${text%%:*}"
 done
-# The table beside the plot has the bytes of each call: 2 B for each of 2 x 32 x 128 numbers of queries and outputs, and for each of
-# 2 x 2048 x 8 x 128 of keys and values, but 1 B of those in FP8. All times 5 sequences.
+# The table beside the plot has the bytes of each call. Queries and outputs have 2 B for each of 2 x 32 x 128 numbers. Keys and
+# values have 2 B, or 1 B in FP8, for each of 2 x 2048 x 8 x 128. There are 5 sequences.
 {
 	awk 'BEGIN { FS = OFS = "\t" } { print $0, NR == 1 ? "cache" : "bf16", NR == 1 ? "window" : 0 }' attention.tsv
 	for row in 'bf16 0' 'fp8 0'; do
@@ -104,7 +104,7 @@ printf '%s\n' "$attention" "VLLM,0.14,NVIDIA H200,generation_attention,$row" >ge
 points context.csv generation.csv gemm_perf.txt
 sed 's/ [a-z]*$//' got >got.times && mv got.times got
 is 'attention 128 640 2e-05' 'attention 1 640 2e-05' 'gemm 1 2 1e-05'
-# Blank lines are no rows, and a column has a name of its own. Rows of an unknown cache are left out.
+# Blank lines are not rows, and a column has a name of its own. Rows of an unknown cache are left out.
 printf '%s\n' gpu,type,m,n,k,e,time_ms '' 'l40s,bf16,1,2,3,4,0.5' '  ' >blank.csv
 points blank.csv
 sed -i 's/ [a-z]*$//' got

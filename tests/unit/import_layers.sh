@@ -128,8 +128,8 @@ stablelm-2-12b 40(ag)
 END
 verdict import_layers.published_networks_have_their_layers
 
-# Whole layers of a network of each kind: norms behind, on both sides, or one for both parts; attention and MLP beside each
-# other; dropout; both heads of BERT; a norm of the embedding; recurrent layers whose MLP has half of the size.
+# Whole layers of a network of each kind. Norms are behind a part, on both sides, or shared by both parts. Attention and MLP
+# can be beside each other. BERT has both heads, and the MLP of Griffin has half of the size.
 whole() { # MORE: the layers are the text of the standard input, without quotes and words
 	cat >wanted
 	echo "{ \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 2, \"intermediate_size\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, $1 }" >net.json

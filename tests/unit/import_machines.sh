@@ -84,7 +84,7 @@ shows 'kind = "roce"; bandwidth = "400 Gbit/s"; }; }; # fast.xml:12: 0000:13:00.
 verdict import_machines.nccl_gives_sockets_slots_and_links
 
 # The first leaf has three adapters and two cables up, the second two and one: 3 / 2 is less than 2 / 1. Ports of other
-# switches and of the aggregation inside a switch are no adapters. 2 lanes of HDR are as fast as 4 of EDR.
+# switches and of the aggregation inside a switch are not adapters. 2 lanes of HDR are as fast as 4 of EDR.
 cat >fabric.txt <<'END'
 switchguid=0x1(1)
 Switch	41 "S-01"		# "leaf 1" base port 0
@@ -310,8 +310,8 @@ for row in 120:rtx-pro-6000-server 119:b200 100:b200 99:h100-sxm5 90:h100-sxm5 8
 	system "$(gpu a '' "dev=\"0\" sm=\"${row%:*}\"" '')"
 	has s.xml "name = \"gpu0\"; profile = \"${row#*:}\"; }"
 done
-# Channels x rate x 8 B of these processors: Broadwell 4 x 2400 MT/s, Skylake 6 x 2933, Ice Lake 8 x 3200, Sapphire Rapids
-# 8 x 4800, Emerald Rapids 8 x 5600, Rome and Milan 8 x 3200, Genoa 12 x 4800. Others have the usual bandwidth.
+# The bandwidth of a processor is channels x rate x 8 B. Broadwell has 4 x 2400 MT/s, Skylake 6 x 2933 and Ice Lake 8 x 3200.
+# Sapphire Rapids has 8 x 4800, Emerald Rapids 8 x 5600. Rome and Milan have 8 x 3200, Genoa 12 x 4800. Others have the usual one.
 while read -r vendor family model memory; do
 	system "<cpu numaid=\"0\" affinity=\"f\" vendor=\"$vendor\" familyid=\"$family\" modelid=\"$model\">$(gpu a '' 'dev="0" sm="80"' '')</cpu>"
 	has s.xml "dram_bandwidth = \"$memory GB/s\"; # "
@@ -363,7 +363,7 @@ device() { # BUS TYPE MORE
 topology() { # LINES...
 	{ echo '<topology version="2.0"><object type="Machine">' && printf '%s\n' "$@" && echo '</topology>'; } >h.xml
 }
-# Without packages all devices are at one socket. A device with NVIDIA's subsystem is no GPU of NVIDIA. Network devices other
+# Without packages all devices are at one socket. A device with NVIDIA's subsystem is not a GPU of NVIDIA. Network devices other
 # than those of Mellanox and of AWS are left out.
 topology "$(device a '0302 [10de:1db8] [10de:1] a1' '')" "$(device b '0300 [1a03:2000] [10de:1] a1' '')" "$(device c '0200 [8086:1]' '')" \
 	"$(device d '0200 [15b3:1017]' '')" '</object>'
@@ -389,7 +389,7 @@ for port in '"H-01"[1]	# "node1" lid 1' '"X-01"[1]	# "node1" lid 1 4xEDR' 'nothi
 done
 sed '/"H-/d' fabric.txt >spines.txt
 refused '^spines.txt: no switch has an adapter' nccl.xml spines.txt
-# The ports of a router are no ports of the switch before it. An adapter needs no name.
+# The ports of a router are not ports of the switch before it. An adapter needs no name.
 printf '%s\n' '' 'Rt	1 "R-01"	# "router"' '[1](1)	"H-01"[1]	# "node1" lid 1 4xNDR' | cat fabric.txt - | sed 's/# "node1 mlx5_1"/# lid/' >router.txt
 expect 0 'read: ' import topology nccl.xml router.txt
 shows 'ports_per_leaf = 3; oversubscription = 2; link = .*bandwidth = "200 Gbit/s"'

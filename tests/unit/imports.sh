@@ -110,8 +110,8 @@ grep -c '"collective": "reduce_scatter".*"ranks": 12}' "$scratch.out" >>got
 is 3 3
 verdict 'imports.runs_of_one_import_have_their_own_ranks'
 
-# The ratio of the bandwidths identifies the collective of 8 ranks, whose part is 7 / 8: 1.75 of an all-reduce, up to 6 % of
-# 7 / 8 away, 0.875 of a reduce-scatter, up to 4 % of it away, and 1 of those with a root, up to 0.25 / 8 away.
+# The ratio of the bandwidths identifies the collective of 8 ranks, whose part is 7 / 8. That of an all-reduce is 1.75, up to 6 %
+# of 7 / 8 away. That of a reduce-scatter is 0.875, up to 4 % of it away. Those with a root have 1, up to 0.25 / 8 away.
 collective() { # NAME OPERATION ROOT BUS-BANDWIDTH; the algorithm's is 100 GB/s
 	{
 		echo '# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 validation: 1'

@@ -252,11 +252,11 @@ for mss in 1460 1448 8960 8948; do
 	grep -q "^mtu ${mtu}B\$" got || complain "segments of $mss B have $(cat got)"
 	says 'round trip[^0-9]* 100 us'
 done
-# Windows counts packets and round trips in its own words: one of four is lost, and the mean of 3 ms is no median of a reply.
+# Windows counts packets and round trips in its own words: one of four packets is lost. The minimum and the mean are two samples.
 printf '%s\n' 'Pinging b with 32 bytes of data:' 'Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),' 'Minimum = 2ms, Maximum = 4ms, Average = 3ms' >summary
 link summary
 is 'loss 0.133975 0 0.702029' 'reverse_loss 0.133975 0 0.702029' 'latency 992us 986.4us 1245.29us'
-# The summary does not count beside replies, and neither does one that says nothing.
+# The summary does not count beside replies. One without a time does not count either.
 { cat windows && sed 1d summary | sed 's/Minimum = 2/Minimum = 1/'; } >replies
 link replies
 is 'loss 0.133975 0 0.702029' 'reverse_loss 0.133975 0 0.702029' 'latency 992us 986.4us 1495.29us'
@@ -264,7 +264,7 @@ for numbers in 'Minimum = 0ms, Maximum = 0ms, Average = 0ms' 'Minimum = few'; do
 	sed "s/Minimum.*/$numbers/" summary >silent
 	expect 2 'no results of ping were found' import log silent --link wire
 done
-# A full log of sockperf without messages is no round trip.
+# A full log of sockperf without messages has no round trip.
 echo 'test was performed using the following parameters: --burst=1 --reply-every=1 --msg-size=64 --time=1' >none
 link none linux
 is 'latency 13.5us 7.9us 19.7941us'

@@ -10,8 +10,7 @@ static const double US = 1e-6;
 static const struct calls_params as_recorded = {
 	.kernel_ratio = 1, .think_ratio = 1, .copies_ratio = 1, .arguments_B = 120};
 static const char launch[] = "cudaLaunchKernel", record[] = "cudaEventRecord",
-		  wait[] = "cudaStreamWaitEvent",
-		  alloc[] = "cudaHostAlloc";
+		  wait[] = "cudaStreamWaitEvent", alloc[] = "cudaHostAlloc";
 
 static struct recorded_call call_at(uint32_t thread, const char *function, double start_s,
 				    double end_s, int64_t stream, int64_t event)
@@ -47,7 +46,8 @@ static const struct program *program_of(struct arena *arena, struct recorded_cal
 							   .host_clock_Hz = REFERENCE_CLOCK_HZ});
 }
 
-/* Prints a thread's items: C a call, P a poll, T a think, A and S a signal that is awaited or posted. */
+/* Prints a thread's items: C a call, P a poll, T a think, A and S a signal that is awaited or
+ * posted. */
 static void items_are(const struct program *program, size_t thread, const char *wanted)
 {
 	static const char letters[] = {[ITEM_CALL] = 'C',
@@ -92,15 +92,15 @@ static void each_thread_has_the_medians_of_its_functions(void)
 }
 
 /* Thread 0 records event 5 and thread 1 event 6; thread 2 waits for one of them, for an event that
- * nobody records, or before the record has ended. */
+ * no thread records, or before the record has ended. */
 static void a_wait_is_for_the_thread_that_recorded_its_event(void)
 {
 	static const struct {
 		int64_t event;
 		double start_us;
 		int poster; /* -1: none */
-	} rows[] = {{5, 40, 0}, {6, 40, 1}, {4, 40, -1}, {7, 40, -1}, {5, 9, -1}, {6, 19, -1},
-		    {5, 10, 0}, {6, 20, 1}};
+	} rows[] = {{5, 40, 0}, {6, 40, 1},  {4, 40, -1}, {7, 40, -1},
+		    {5, 9, -1}, {6, 19, -1}, {5, 10, 0},  {6, 20, 1}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct arena *arena = arena_new();
 		struct recorded_call calls[] = {
@@ -108,8 +108,7 @@ static void a_wait_is_for_the_thread_that_recorded_its_event(void)
 			call_at(1, record, 6 * US, 20 * US, 8, 6),
 			call_at(2, launch, 7 * US, 8 * US, 9, -1),
 			call_at(2, wait, rows[i].start_us * US, 45 * US, 9, rows[i].event)};
-		const struct program *program =
-			program_of(arena, calls, 4, NULL, 0, &as_recorded);
+		const struct program *program = program_of(arena, calls, 4, NULL, 0, &as_recorded);
 		/* thread 2 ends the recording, so it is the first one */
 		items_are(program, 0, rows[i].poster < 0 ? "TCTC" : "TCTAC");
 		items_are(program, 1, rows[i].poster == 0 ? "CS" : "C");
@@ -118,10 +117,10 @@ static void a_wait_is_for_the_thread_that_recorded_its_event(void)
 	}
 }
 
-/* A thread asks for two things in turn: events 3 and 4, streams 3 and 4, or event 3 and stream 3. The
- * queries begin at 10, 20, 30 and 50 and take 2. The first is ready at the third and the other at the
- * last one. Their polls sleep 30 - 12 and 50 - 22. The times between queries are no work; those
- * before and after them are. */
+/* A thread asks for two things in turn: events 3 and 4, streams 3 and 4, or event 3 and stream 3.
+ * The queries begin at 10, 20, 30 and 50 and take 2. The first is ready at the third and the other
+ * at the last one. Their polls sleep 30 - 12 and 50 - 22. The times between queries are not work;
+ * those before and after them are. */
 static void overlap(bool streams, bool kinds)
 {
 	static const double starts_us[] = {10, 20, 30, 50};
@@ -169,11 +168,10 @@ static void a_thread_that_fills_half_of_a_gap_is_awaited(void)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		double u = rows[i].unit_s;
 		struct arena *arena = arena_new();
-		struct recorded_call calls[] = {call_at(0, launch, 0, u, 7, -1),
-						call_at(0, launch, 5 * u, 6 * u, 7, -1),
-						call_at(1, alloc, u, u + rows[i].filled * u, -1, -1)};
-		const struct program *program =
-			program_of(arena, calls, 3, NULL, 0, &as_recorded);
+		struct recorded_call calls[] = {
+			call_at(0, launch, 0, u, 7, -1), call_at(0, launch, 5 * u, 6 * u, 7, -1),
+			call_at(1, alloc, u, u + rows[i].filled * u, -1, -1)};
+		const struct program *program = program_of(arena, calls, 3, NULL, 0, &as_recorded);
 		items_are(program, 0, rows[i].items);
 		const struct item *think = &program->threads[0].items[rows[i].think];
 		CHECK_NEAR(think->work_s, (i == 0 ? 2 : 4) * u, 1e-12);
@@ -181,18 +179,17 @@ static void a_thread_that_fills_half_of_a_gap_is_awaited(void)
 	}
 }
 
-/* Two threads have calls in both steps; thread 1 marks them. It is the first one of the program, and
- * only calls that begin in the step belong to it. Its end is awaited, too. */
+/* Two threads have calls in both steps; thread 1 marks them. It is the first one of the program,
+ * and only calls that begin in the step belong to it. Its end is awaited, too. */
 static void a_step_has_the_calls_of_all_threads_that_begin_in_it(void)
 {
 	struct arena *arena = arena_new();
-	struct recorded_call calls[] = {
-		call_at(0, launch, 10 * US, 15 * US, 7, -1),
-		call_at(0, launch, 95 * US, 105 * US, 7, -1),
-		call_at(0, launch, 110 * US, 190 * US, 9, -1),
-		call_at(1, launch, 20 * US, 25 * US, 8, -1),
-		call_at(1, launch, 100 * US, 106 * US, 8, -1),
-		call_at(1, launch, 200 * US, 205 * US, 8, -1)};
+	struct recorded_call calls[] = {call_at(0, launch, 10 * US, 15 * US, 7, -1),
+					call_at(0, launch, 95 * US, 105 * US, 7, -1),
+					call_at(0, launch, 110 * US, 190 * US, 9, -1),
+					call_at(1, launch, 20 * US, 25 * US, 8, -1),
+					call_at(1, launch, 100 * US, 106 * US, 8, -1),
+					call_at(1, launch, 200 * US, 205 * US, 8, -1)};
 	struct recorded_mark marks[] = {{.t_s = 100 * US, .step = 4, .thread = 1},
 					{.t_s = 200 * US, .step = 5, .thread = 1}};
 	const struct program *program = program_of(arena, calls, 6, marks, 2, &as_recorded);
@@ -207,8 +204,9 @@ static void a_step_has_the_calls_of_all_threads_that_begin_in_it(void)
 	arena_free(arena);
 }
 
-/* Streams get numbers in the order of their use, also when there are more than fit in a table. Calls
- * without a stream share one. An event that is unknown to a wait is not that of any record. */
+/* Streams get numbers in the order of their use, also when there are more than fit in a table.
+ * Calls without a stream share one. An event that is unknown to a wait is not that of any record.
+ */
 static void streams_and_events_are_numbered_in_the_order_of_their_use(void)
 {
 	enum { STREAMS = 40 };
@@ -218,7 +216,8 @@ static void streams_and_events_are_numbered_in_the_order_of_their_use(void)
 		calls[i] = call_at(0, launch, (double)i * US, (double)i * US,
 				   1000 - (int64_t)(i % STREAMS) * 16, -1);
 	for (size_t i = 2 * STREAMS; i < 2 * STREAMS + 4; i++)
-		calls[i] = call_at(0, i % 2 ? wait : record, (double)i * US, (double)i * US, -1, -1);
+		calls[i] =
+			call_at(0, i % 2 ? wait : record, (double)i * US, (double)i * US, -1, -1);
 	const struct program *program =
 		program_of(arena, calls, 2 * STREAMS + 4, NULL, 0, &as_recorded);
 	CHECK(program->stream_count == STREAMS + 1 && program->event_count == 2);
