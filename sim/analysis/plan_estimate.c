@@ -214,8 +214,10 @@ static double links_Bps(const struct topology *topology, const char *name, size_
 struct plan_links plan_links_of(const struct topology *topology, const struct job_entry *job)
 {
 	const char *first = topology->gpus[job->gpus[0]].name;
-	size_t length = strcspn(first, ".") + 1; /* of a cluster, the machine's name and a point */
-	bool cluster = first[length - 1] == '.';
+	size_t length = strcspn(first, ".");
+	bool cluster = first[length] == '.';
+	length = cluster ? length + 1
+			 : 0; /* the machine's name and a point; else all GPUs share it */
 	struct plan_links links = {.machine_Bps = cluster ? links_Bps(topology, first, length, true)
 							  : INFINITY};
 	for (size_t i = 0; i < job->simulated_count; i++) {
