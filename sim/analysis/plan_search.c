@@ -5,7 +5,8 @@
 #include "sim/analysis/plan_meter.h"
 
 /* GATHERED: gathers of FSDP are simulated for this many plans for each one that is asked for. */
-enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64, GATHERED = 3 };
+/* KEYS_MAX: the axes of the user, and eight keys that the search varies. */
+enum { KEYS_MAX = AXES_MAX + 8, PP_MAX = 64, EP_MAX = 64, GATHERED = 3 };
 
 struct candidate {
 	const struct setting *settings; /* one for each axis */
@@ -94,11 +95,7 @@ static bool read_case(struct search *s)
 		return false;
 	}
 	const struct topology *topology = &s->scenario->topology;
-	s->gpu_memory_B = INFINITY;
-	for (size_t i = 0; i < s->job->simulated_count; i++) {
-		const struct gpu_params *gpu = &topology->gpus[s->job->gpus[i]].params;
-		s->gpu_memory_B = fmin(s->gpu_memory_B, gpu->memory_B);
-	}
+	s->gpu_memory_B = topology->gpus[s->job->gpus[0]].params.memory_B; /* equal in a job */
 	s->passes = (struct plan_passes){.arena = s->arena,
 					 .input = &s->request->input,
 					 .scenario = s->scenario,
@@ -140,7 +137,7 @@ static void add_key(struct search *s, const char *key, const char *values)
 static bool choose_values(struct search *s)
 {
 	const struct plan_search_request *request = s->request;
-	for (size_t i = 0; i < request->axis_count && s->axis_count < KEYS_MAX / 2; i++) {
+	for (size_t i = 0; i < request->axis_count; i++) {
 		s->axes[s->axis_count++] = request->axes[i];
 		if (strncmp(request->axes[i].key, "plan.", 5) != 0)
 			diag_error(s->diag, (struct origin){"--vary", 0},
