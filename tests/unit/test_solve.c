@@ -146,6 +146,35 @@ static void hill_gives_two_bounds(void)
 	arena_free(arena);
 }
 
+/* Half of the hill is 1/e at l^2 = 1 + ln 0.5, and 1.5 times it at l^2 = 1 + ln 1.5. Grid points
+ * are ln(10) / 4 = 0.576 apart, so both ends of both intervals are one grid point beyond the
+ * neighbours of the bound. */
+static void ends_of_wide_intervals_are_beyond_the_next_grid_points(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = hill, .spread = 0.5};
+	struct solve_problem p = problem(&function, 1e-3, 1e3, exp(-1));
+	const char *refused;
+	const struct solution *s = solve(arena, &p, &refused);
+	double inner = sqrt(1 + log(0.5)), outer = sqrt(1 + log(1.5));
+	CHECK(inner < log(10) / 4 && outer > log(10) / 2);
+	if (CHECK(s->bound_count == 2)) {
+		CHECK_NEAR(s->bounds[0].certain, exp(-inner), 6e-3);
+		CHECK_NEAR(s->bounds[0].x.high, exp(-inner), 6e-3);
+		CHECK_NEAR(s->bounds[0].x.low, exp(-outer), 6e-3);
+		CHECK_NEAR(s->bounds[1].certain, exp(inner), 6e-3);
+		CHECK_NEAR(s->bounds[1].x.low, exp(inner), 6e-3);
+		CHECK_NEAR(s->bounds[1].x.high, exp(outer), 6e-3);
+	}
+	for (size_t i = 0; i < s->bound_count; i++) {
+		double y = hill(s->bounds[i].x.value);
+		CHECK(s->bounds[i].y.value == y && y >= exp(-1));
+		CHECK_NEAR(s->bounds[i].y.low, 0.5 * y, 1e-12);
+		CHECK_NEAR(s->bounds[i].y.high, 1.5 * y, 1e-12);
+	}
+	arena_free(arena);
+}
+
 /* A hill of 1 with a low end of 0.8 never reaches 0.9 with certainty. */
 static void target_that_is_never_certain_is_reported(void)
 {
@@ -187,11 +216,17 @@ static void jumps_plateaus_and_failures_have_their_bounds(void)
 		CHECK(s->bounds[0].x.value <= 3 && s->bounds[0].certain == s->bounds[0].x.value);
 		CHECK(function.calls < 70);
 	}
-	/* a failure is worse than any number */
-	struct function function = {.f = failing};
-	struct solve_problem p = problem(&function, 1e-2, 1e2, 2);
+	/* intervals of 0.2 to 1.8 and of 0.04 to 0.36 contain a target of 0.3 on the whole range */
+	struct function function = {.f = cliff, .spread = 0.8};
+	struct solve_problem p = problem(&function, 1e-2, 1e2, 0.3);
 	const char *refused;
 	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && isnan(s->bounds[0].certain));
+	CHECK(s->bounds[0].x.low == -INFINITY && s->bounds[0].x.high == INFINITY);
+	/* a failure is worse than any number */
+	function = (struct function){.f = failing};
+	p = problem(&function, 1e-2, 1e2, 2);
+	s = solve(arena, &p, &refused);
 	CHECK(s->bound_count == 0 && s->points[s->best].x <= 3 && s->points[s->worst].x > 3);
 	arena_free(arena);
 }
@@ -233,6 +268,10 @@ static void whole_numbers_have_exact_bounds(void)
 	p.range.high = 16;
 	s = solve(arena, &p, &refused);
 	CHECK(s->bound_count == 0 && s->point_count == 16);
+	p.intervals = false;
+	p.target = 0.1;
+	s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && s->bounds[0].x.value == 10 && s->bounds[0].y.value == 0.1);
 	/* a single number */
 	p.range.low = p.range.high = 4;
 	s = solve(arena, &p, &refused);
@@ -313,6 +352,28 @@ static void each_contradicting_number_is_reported_once(void)
 	arena_free(arena);
 }
 
+/* The low end is 0.9 times the value, so 26 is certain from 30 to 98. The search for 30 meets 29,
+ * and the one for 98 meets 99. The neighbours of the bounds, 27 and 101, are tried after them. */
+static void contradicting_numbers_are_listed_in_rising_order(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = odd_fail_on_hill, .spread = 0.1};
+	struct solve_problem p = problem(&function, 2, 128, 26);
+	const char *refused;
+	p.range.whole = true;
+	const struct solution *s = solve(arena, &p, &refused);
+	if (CHECK(s->bound_count == 2)) {
+		CHECK(s->bounds[0].x.value == 26 && s->bounds[1].x.value == 102);
+		CHECK(s->bounds[0].certain == 30 && s->bounds[1].certain == 98);
+		CHECK(s->bounds[0].x.low == 24 && s->bounds[1].x.high == 104);
+	}
+	static const double holes[] = {27, 29, 99, 101};
+	if (CHECK(s->hole_count == 4))
+		for (size_t i = 0; i < 4; i++)
+			CHECK(s->holes[i].x == holes[i]);
+	arena_free(arena);
+}
+
 /* Invalid values are removed from the range and reported. */
 static void invalid_values_are_left_out_and_reported(void)
 {
@@ -343,6 +404,32 @@ static void range_from_zero_is_searched(void)
 	const struct solution *s = solve(arena, &p, &refused);
 	CHECK(s->points[0].x == 0 && s->bound_count == 1);
 	CHECK_NEAR(s->bounds[0].x.value, 1 / 0.99 - 1, 2e-3);
+	/* below the first value above 0, which is a millionth of the range, the search is linear */
+	p.target = 1 / (1 + 1e-4);
+	s = solve(arena, &p, &refused);
+	CHECK(s->points[1].x == 1e-3 && s->bound_count == 1);
+	CHECK(fabs(s->bounds[0].x.value - 1e-4) <= 1e-6);
+	arena_free(arena);
+}
+
+/* A search whose run breaks an invariant ends, whichever of its runs that is. */
+static void broken_run_ends_the_search(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = hill, .spread = 0.01};
+	struct solve_problem p = problem(&function, 1e-3, 1e3, exp(-1));
+	const char *refused;
+	p.now = 1;
+	size_t last = 0;
+	if (CHECK(solve(arena, &p, &refused)))
+		last = function.calls;
+	for (size_t most = 1; most < last; most++) {
+		function = (struct function){hill, 0.01, INFINITY, 0, 0, most};
+		CHECK(!solve(arena, &p, &refused) && !refused);
+		CHECK(function.calls <= most + 30); /* the grid has 25 values */
+	}
+	function = (struct function){hill, 0.01, INFINITY, 0, 0, last};
+	CHECK(solve(arena, &p, &refused));
 	arena_free(arena);
 }
 
@@ -394,6 +481,8 @@ static const struct test tests[] = {
 	TEST(upper_target_on_a_linear_range_gives_its_bound),
 	TEST(target_met_everywhere_or_nowhere_is_reported),
 	TEST(hill_gives_two_bounds),
+	TEST(ends_of_wide_intervals_are_beyond_the_next_grid_points),
+	TEST(contradicting_numbers_are_listed_in_rising_order),
 	TEST(target_that_is_never_certain_is_reported),
 	TEST(jumps_plateaus_and_failures_have_their_bounds),
 	TEST(whole_numbers_have_exact_bounds),
@@ -401,6 +490,7 @@ static const struct test tests[] = {
 	TEST(each_contradicting_number_is_reported_once),
 	TEST(invalid_values_are_left_out_and_reported),
 	TEST(range_from_zero_is_searched),
+	TEST(broken_run_ends_the_search),
 	TEST(default_range_surrounds_the_value),
 };
 
