@@ -62,7 +62,54 @@ static void users_without_a_place_wait_for_one(void)
 	CHECK_NEAR(ask(&one_place, 2, 1, 0.5, 0.5).mean, 0.5, 1e-12);
 }
 
+/* Two programs on a GPU are 1.2 times as fast as one, so four users on three GPUs work at the rates
+ * 1, 2, 3 and 1.2 + 2. Each works half of the time, so the probabilities of 0 to 4 are 1, 4, 6, 4
+ * and 1.25 over their sum. Only two of the last four users share a GPU: 2.5 of 33 parts of the
+ * work. */
+static void unequal_numbers_of_users_on_gpus_have_their_own_speeds(void)
+{
+	static const struct users_curve curve = {{0, 1, 1.2}, 2, NULL};
+	struct users_waits waits = ask(&curve, 4, 3, 0.5, 0.92);
+	CHECK_NEAR(waits.working, (4 + 2 * 6 + 3 * 4 + 4 * 1.25) / 16.25, 1e-12);
+	CHECK_NEAR(waits.mean, 33.0 / (4 + 2 * 6 + 3 * 4 + 3.2 * 1.25) - 1, 1e-12);
+	CHECK_NEAR(waits.wait, 0, 1e-12);
+	CHECK_NEAR(ask(&curve, 4, 3, 0.5, 0.93).wait, 2 / 1.2 - 1, 1e-12);
+	/* With a third of the time, the odds are one half for each further user. */
+	waits = ask(&curve, 4, 3, 1.0 / 3, 0.5);
+	CHECK_NEAR(waits.working,
+		   (2 + 2 * 1.5 + 3 * 0.5 + 4 * 0.078125) / (1 + 2 + 1.5 + 0.5 + 0.078125), 1e-12);
+}
+
+/* More programs than were simulated are as fast as the most that were. */
+static void speeds_beyond_the_curve_are_its_last_one(void)
+{
+	static const struct users_curve curve = {{0, 1}, 1, NULL};
+	struct users_waits waits = ask(&curve, 2, 1, 0.5, 0.95),
+			   same = ask(&shared, 2, 1, 0.5, 0.95);
+	CHECK(waits.working == same.working && waits.mean == same.mean && waits.wait == same.wait);
+}
+
+/* Two GPUs have two places each, at 1 and 1.5 times the speed of a program. The rates of 1 to 5
+ * users are 1, 2, 2.5, 3 and 3, and the fifth waits. So the probabilities of 0 to 5 users are 1, 5,
+ * 10, 12, 8 and 8 / 3 over their sum. In 37 of 106.33 parts of the work a user is alone on a GPU,
+ * and in 8 / 3 it has no place. */
+static void users_fill_all_places_before_they_wait(void)
+{
+	static const struct users_curve curve = {{0, 1, 1.5}, 2, "out of memory"};
+	const double all = 5 + 20 + 36 + 32 + 40.0 / 3;
+	struct users_waits waits = ask(&curve, 5, 2, 0.5, 0.34);
+	CHECK_NEAR(waits.mean, all / (5 + 20 + 30 + 24 + 8) - 1, 1e-12);
+	CHECK_NEAR(waits.working, all / (1 + 5 + 10 + 12 + 8 + 8.0 / 3), 1e-12);
+	CHECK_NEAR(waits.wait, 0, 1e-12);
+	CHECK_NEAR(ask(&curve, 5, 2, 0.5, 37 / all + 0.001).wait, 2 / 1.5 - 1, 1e-12);
+	CHECK_NEAR(ask(&curve, 5, 2, 0.5, 1 - 8 / 3.0 / all - 0.001).wait, 2 / 1.5 - 1, 1e-12);
+	CHECK(isinf(ask(&curve, 5, 2, 0.5, 1 - 8 / 3.0 / all + 0.001).wait));
+}
+
 static const struct test tests[] = {
+	TEST(unequal_numbers_of_users_on_gpus_have_their_own_speeds),
+	TEST(speeds_beyond_the_curve_are_its_last_one),
+	TEST(users_fill_all_places_before_they_wait),
 	TEST(two_users_of_one_gpu_wait_as_repairmen_do),
 	TEST(users_with_gpus_of_their_own_do_not_wait),
 	TEST(only_users_of_a_shared_gpu_wait),
