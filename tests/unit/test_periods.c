@@ -26,6 +26,21 @@ static const struct scenario *read_plan(struct arena *arena, const char *const *
 	return case_read(arena, diag_new(arena), &request);
 }
 
+/* Checks that the times of two steps are equal within a time. */
+static void check_step(const struct step_record *a, const struct step_record *b, double within_s)
+{
+	CHECK(fabs(a->gpu_busy_s - b->gpu_busy_s) <= within_s);
+	CHECK(fabs(a->exposed_s - b->exposed_s) <= within_s);
+	CHECK(fabs(s_from_ps(a->end_ps - a->start_ps) - s_from_ps(b->end_ps - b->start_ps)) <=
+	      within_s);
+	CHECK(fabs(s_from_ps(a->mark_ps - a->start_ps) - s_from_ps(b->mark_ps - b->start_ps)) <=
+	      within_s);
+	for (int k = 0; k < TIME_KIND_COUNT; k++) {
+		CHECK(fabs(a->thread_s[k] - b->thread_s[k]) <= within_s);
+		CHECK(fabs(a->gpu_idle_s[k] - b->gpu_idle_s[k]) <= within_s);
+	}
+}
+
 /* Checks that each time is right within a part of the step, and each counter within this part of
  * itself. */
 static void check_equal(const struct scenario *scenario, const struct world_outcome *a,
@@ -49,10 +64,28 @@ static void check_equal(const struct scenario *scenario, const struct world_outc
 		   y->comm.network_B / (double)y->step_count, within);
 	CHECK_NEAR(x->comm.sent_B / (double)x->step_count, y->comm.sent_B / (double)y->step_count,
 		   within);
-	for (size_t i = 0; i < a->link_count; i++)
-		CHECK(fabs(a->links[i].window_B / a->window_s -
-			   b->links[i].window_B / b->window_s) <=
-		      5 * within * a->links[i].capacity_Bps);
+	check_step(u, v, 5 * within * step_s);
+	double steps = (double)x->step_count, others = (double)y->step_count;
+	CHECK_NEAR(x->comm.delivered_B / steps, y->comm.delivered_B / others, within);
+	CHECK_NEAR((double)x->comm.sends_count / steps, (double)y->comm.sends_count / others,
+		   within);
+	CHECK_NEAR((double)x->comm.collectives_count / steps,
+		   (double)y->comm.collectives_count / others, within);
+	CHECK_NEAR(a->end_s / steps, b->end_s / others, 5 * within);
+	for (size_t i = 0; i < scenario->topology.gpu_count; i++)
+		CHECK(fabs(a->gpu_busy_s[i] / a->window_s - b->gpu_busy_s[i] / b->window_s) <=
+		      5 * within);
+	for (int i = 0; i < WAIT_COUNT; i++)
+		CHECK(fabs(a->waits_s[i] / a->window_s - b->waits_s[i] / b->window_s) <=
+		      5 * within);
+	for (size_t i = 0; i < a->link_count; i++) {
+		const struct link_use *one = &a->links[i], *other = &b->links[i];
+		double within_Bps = 5 * within * one->capacity_Bps;
+		CHECK(fabs(one->window_B / a->window_s - other->window_B / b->window_s) <=
+		      within_Bps);
+		CHECK(fabs(one->carried_B / a->end_s - other->carried_B / b->end_s) <= within_Bps);
+		CHECK(fabs(one->busy_s / a->end_s - other->busy_s / b->end_s) <= 5 * within);
+	}
 }
 
 static void check_extended(const char *const plans[][MOST], size_t count, double within)
