@@ -136,7 +136,7 @@ static void add_pencil(struct arena *arena, struct dataset_outcome *outcome, con
 {
 	const struct dataset_outcome *one = outcome;
 	for (size_t i = 0; i < outcome->pencil_count; i++)
-		if (outcome->pencils[i].role == role && group && outcome->pencils[i].group &&
+		if (outcome->pencils[i].role == role && group &&
 		    strcmp(outcome->pencils[i].group, group) == 0)
 			return;
 	struct pencil_summary sum = {.group = group, .role = role};
@@ -308,11 +308,12 @@ static bool judge_row(struct diag *diag, const struct dataset_row *row,
 static double point_value(struct diag *diag, const struct dataset_row *row,
 			  const struct scenario *scenario, const struct point *point)
 {
+	const char *judge = point->job_count > 1 ? row->judge : NULL;
 	size_t judged = SIZE_MAX;
-	for (size_t i = 0; row->judge && point->job_count > 1 && i < point->job_count; i++)
-		if (strcmp(scenario->jobs[i].name, row->judge) == 0)
+	for (size_t i = 0; judge && i < point->job_count; i++)
+		if (strcmp(scenario->jobs[i].name, judge) == 0)
 			judged = i;
-	if (row->judge && point->job_count > 1 && judged == SIZE_MAX) {
+	if (judge && judged == SIZE_MAX) {
 		unknown_judge(diag, row, scenario->jobs[0].name);
 		return NAN;
 	}

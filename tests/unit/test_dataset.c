@@ -131,6 +131,67 @@ static void words_of_a_table_map_to_settings(void)
 	remove(path_of("mine.cfg"));
 }
 
+/* A number at the beginning of a cell of value_if_any is the measured one. Otherwise it is in the
+ * column `value`. */
+static void optional_columns_give_values_roles_and_bounds(void)
+{
+	const struct dataset *d = good(read_own(
+		"a\tb\tv\tw\tr\tu\nx\t1\t5\t7.5*\ttest\t0.5\ny\t2\t6\tNA\tfit\tNA\n",
+		"table = \"table.tsv\"; value = \"v\"; value_if_any = \"w\"; role_column = \"r\"; "
+		"label = [\"a\", \"b\"]; utilization = \"u\"; utilization_slack = 0.25; slow = "
+		"true;"
+		"draws = 0;"));
+	if (!d || !CHECK(d->row_count == 2))
+		return;
+	CHECK(d->slow && d->draws == 0);
+	CHECK(d->rows[0].measured == 7.5 && d->rows[1].measured == 6);
+	CHECK_NEAR(d->rows[0].rounding_ratio, 0.05 / 7.5, 1e-12);
+	CHECK(d->rows[0].role == ROLE_TEST && d->rows[1].role == ROLE_FIT);
+	CHECK(d->rows[0].utilization_max == 0.5 && isnan(d->rows[1].utilization_max));
+	CHECK(d->claim_count == 1 && d->claims[0].kind == CLAIM_UTILIZATION &&
+	      d->claims[0].slack == 0.25);
+}
+
+/* The first row has no number for one GPU, so its ideal scaling starts from two GPUs. A column of 0
+ * GPUs is left out. */
+static void ideal_scaling_starts_from_the_first_measured_column(void)
+{
+	const struct dataset *d = good(read_own(
+		"model\tgpus_0\tgpus_1\tgpus_2\tgpus_8\nc\t7\tNA\t10\t30\nd\t7\t6\t11\tNA\n",
+		WIDE "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; fit_upto = 2; };"));
+	static const double linear[] = {10, 40, 6, 12};
+	if (d && CHECK(d->row_count == 4))
+		for (size_t i = 0; i < 4; i++)
+			CHECK_NEAR(d->rows[i].linear, linear[i], 1e-12);
+}
+
+/* Rows beside others have further settings before those of the command line, also in the case with
+ * which a gain compares. */
+static void rows_beside_have_further_settings(void)
+{
+	const struct dataset *d =
+		good(read_own("a\tb\tv\nx\t1\t5\n", TALL
+			      "quantity = \"gain\"; settings = [\"p=1\"]; reference = [\"q=1\"];"
+			      "beside = ( { title = \"one\"; settings = [\"z=1\"]; },"
+			      "{ title = \"two\"; settings = [\"z=2\", \"y=2\"]; } );"));
+	if (!d || !CHECK(d->beside_count == 2))
+		return;
+	CHECK(!has_setting(&d->rows[0], "z=1") && d->rows[0].judged);
+	CHECK_TEXT(d->beside[0].title, "one");
+	CHECK_TEXT(d->beside[1].title, "two");
+	const struct dataset_row *row = &d->beside[1].rows[0];
+	CHECK(row->role == ROLE_REPORT && !row->judged);
+	static const char *const own[] = {"p=1", "z=2", "y=2", "case.seed_of_test=1"};
+	static const char *const other[] = {"p=1", "q=1", "z=2", "y=2", "case.seed_of_test=1"};
+	if (CHECK(row->setting_count == 4 && row->reference_count == 5)) {
+		for (size_t i = 0; i < 4; i++)
+			CHECK_TEXT(row->settings[i].text, own[i]);
+		for (size_t i = 0; i < 5; i++)
+			CHECK_TEXT(row->reference[i].text, other[i]);
+	}
+	CHECK(has_setting(&d->beside[0].rows[0], "z=1"));
+}
+
 static void labels_are_matched_by_whole_words(void)
 {
 	CHECK(label_has("c10 gpus=1 data=real", "gpus=1"));
@@ -161,6 +222,19 @@ static void malformed_tables_are_refused(void)
 		      "for which `quantities` has no entry");
 	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL),
 		      "'1..2' is neither a positive number");
+	static const char *const ranges[] = {"1.08..1.01", "x..2", "1..y", "1.5.2"};
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+		check_refused(
+			read_own(arena_printf(arena, "a\tb\tv\nx\t1\t%s\n", ranges[i]),
+				 "table = \"table.tsv\"; value = \"v\"; role = \"report\"; label = "
+				 "[\"a\"];"),
+			arena_printf(arena, "'%s' is neither a positive number", ranges[i]));
+	check_refused(read_own("a\tb\tv\nx\ttrain\t5\n",
+			       "table = \"table.tsv\"; value = \"v\"; role_column = \"b\"; label = "
+			       "[\"a\"];"),
+		      "table.tsv:2: dataset: there is no role 'train' (write fit, test or report)");
+	check_refused(read_own(table, TALL "columns = ( { columns = [\"a\", \"c\"]; } );"),
+		      "has no column 'c'");
 	check_refused(read_own("a\tb\tv\nx\t1\t-5\n", TALL), "'-5' is neither a positive number");
 	check_refused(
 		read_own(table,
@@ -218,6 +292,28 @@ static void grid_skips_and_adds_points(void)
 	CHECK(!has_setting(&d->rows[0], "w=1") && !has_setting(&d->rows[3], "w=1"));
 }
 
+/* A row with a value that is not judged is only reported, and `also` may give it another case. */
+static void values_that_are_not_judged_are_reported(void)
+{
+	write_file("mine.cfg", "");
+	const struct dataset *d = good(read_own(
+		"",
+		"quantity = \"throughput\"; dimensions = ( { name = \"place\"; values = ( { is = "
+		"\"bare\"; }, { is = \"vm\"; judged = false; } ); }, { name = \"load\"; values = "
+		"( { is = \"alone\"; }, { is = \"beside\"; } ); } );"
+		"also = ( { where = { place = \"vm\"; load = \"beside\"; }; case = \"mine.cfg\"; "
+		"} );"));
+	static const enum row_role roles[] = {ROLE_TEST, ROLE_TEST, ROLE_REPORT, ROLE_REPORT};
+	if (d && CHECK(d->row_count == 4))
+		for (size_t i = 0; i < 4; i++) {
+			CHECK(d->rows[i].role == roles[i] && d->rows[i].judged == (i < 2));
+			CHECK((d->rows[i].case_path != NULL) == (i == 3));
+		}
+	if (d)
+		CHECK_TEXT(d->rows[3].case_path, path_of("mine.cfg"));
+	remove(path_of("mine.cfg"));
+}
+
 static void malformed_datasets_are_refused(void)
 {
 	check_refused(read_own("", "role = \"fit\";"),
@@ -225,6 +321,12 @@ static void malformed_datasets_are_refused(void)
 	check_refused(read_own("", GRID "draws = 1001;"),
 		      "own.cfg:2: dataset: draws must be a number from 0 to 1000");
 	check_refused(read_own("", GRID "draws = \"few\";"), "draws must be a number from 0");
+	check_refused(read_own("", GRID "draws = -1;"), "draws must be a number from 0");
+	check_refused(read_own("", GRID "slow = \"very\";"), "slow must be true or false");
+	check_refused(read_own("", GRID "skip = ( { colour = \"red\"; } );"),
+		      "no dimension is called 'colour'");
+	check_refused(read_own("", GRID "skip = ( { place = \"car\"; } );"),
+		      "dimension 'place' has no value 'car'");
 	diag = diag_new(arena);
 	write_file("own.cfg", "data = { };\n");
 	check_refused(dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), NULL, 0),
@@ -334,9 +436,13 @@ static const struct test tests[] = {
 	TEST(wide_table_gives_one_row_per_column),
 	TEST(columns_with_units_give_quantities),
 	TEST(words_of_a_table_map_to_settings),
+	TEST(optional_columns_give_values_roles_and_bounds),
+	TEST(ideal_scaling_starts_from_the_first_measured_column),
+	TEST(rows_beside_have_further_settings),
 	TEST(labels_are_matched_by_whole_words),
 	TEST(malformed_tables_are_refused),
 	TEST(grid_skips_and_adds_points),
+	TEST(values_that_are_not_judged_are_reported),
 	TEST(malformed_datasets_are_refused),
 	TEST(unknown_judge_is_refused),
 	TEST(malformed_grids_are_refused),

@@ -283,11 +283,12 @@ static void summaries_are_means_over_rows(void)
 	static const struct estimate predicted[] = {
 		{10, 8, 12}, {11, 10, 12}, {5, 4, 6}, {12, 11, 13}};
 	static const struct dataset_row row = {.label = "row", .role = ROLE_TEST, .measured = 10};
+	static const struct dataset_row low = {.label = "low", .role = ROLE_TEST, .measured = 10};
 	static const struct prediction drawn = {.draws_count = 8};
 	struct row_outcome rows[4];
 	struct arena *arena = arena_new();
 	for (size_t i = 0; i < 4; i++)
-		rows[i] = (struct row_outcome){.row = &row,
+		rows[i] = (struct row_outcome){.row = i == 2 ? &low : &row,
 					       .prediction = &drawn,
 					       .predicted = predicted[i],
 					       .error = predicted[i].value / 10 - 1};
@@ -302,6 +303,23 @@ static void summaries_are_means_over_rows(void)
 	CHECK_NEAR(s.geomean_abs, pow(1 * 1.1 * 2 * 1.2, 0.25) - 1, 1e-12);
 	CHECK_NEAR(s.median_half_width, (0.2 + 1.0 / 11) / 2, 1e-12);
 	CHECK_NEAR(s.interval_score, (4 + 2 + (2 + 20 * 4) + (2 + 20 * 1)) / 10.0 / 4, 1e-12);
+	CHECK_TEXT(s.worst, "low");
+	/* a second dataset has one row, which is measured as 20 and has an equal error upwards */
+	static const struct dataset_row far = {.label = "far", .role = ROLE_TEST, .measured = 20};
+	struct row_outcome other = {
+		.row = &far, .prediction = &drawn, .predicted = {30, 29, 31}, .error = 0.5};
+	const struct dataset single = {.row_count = 1};
+	const struct dataset_outcome second = {.dataset = &single, .rows = &other},
+				     *both[] = {&outcome, &second};
+	const struct error_summary all = datasets_summary(arena, both, 2, ROLE_TEST);
+	CHECK(all.count == 5 && all.max_abs == 0.5);
+	CHECK_TEXT(all.worst, "low");
+	CHECK_NEAR(all.coverage, 2.0 / 5, 1e-12);
+	CHECK_NEAR(all.mean_abs, (0.8 + 0.5) / 5, 1e-12);
+	CHECK_NEAR(all.median_abs, 0.2, 1e-12);
+	CHECK_NEAR(all.geomean_abs, pow(1 * 1.1 * 2 * 1.2 * 1.5, 0.2) - 1, 1e-12);
+	CHECK_NEAR(all.median_half_width, 1.0 / 11, 1e-12);
+	CHECK_NEAR(all.interval_score, ((4 + 2 + 82 + 22) / 10.0 + (2 + 20 * 9) / 20.0) / 5, 1e-12);
 	arena_free(arena);
 }
 
