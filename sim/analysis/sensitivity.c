@@ -155,10 +155,10 @@ static bool read_request(struct sensitivity_finder *f, struct diag *diag)
 	f->input = analysis_with_calls(f->request->input, scenario);
 	f->result->scenario = scenario;
 	/* plans have no scaling efficiency, and no runtime acts on a single kernel */
-	const struct job_entry *job = scenario->job_count > 0 ? &scenario->jobs[0] : NULL;
-	const char *preset = job && job->plan     ? "throughput"
-			     : job && job->kernel ? "step_s"
-						  : reported_main(reporting.kind);
+	const struct job_entry *job = &scenario->jobs[0];
+	const char *preset = job->plan     ? "throughput"
+			     : job->kernel ? "step_s"
+					   : reported_main(reporting.kind);
 	f->result->reported = reported_find(f->arena, diag, number->origin, reporting,
 					    number->text ? number->text : preset);
 	return f->result->reported;

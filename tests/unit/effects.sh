@@ -36,6 +36,11 @@ remote='--topology vm-p100-vmxnet3 --runtime asynchronous --program client --mod
 }
 verdict effects.unreached_limits_are_named
 
+# With one micro-batch of each rank, all schedules of one stage are alike, and two sequences are the default.
+names '--exchange nccl-2.18, --plan schedule=gpipe, --plan global_batch=2' --topology dgx-h100 --gpus 2 --model gpt2 \
+	--stack pytorch-bf16-adamw --exchange nccl-2.18 --plan tp=1,pp=1,schedule=gpipe,global_batch=2
+verdict effects.keys_of_a_plan_are_named_as_they_were_written
+
 # A repeated default is not named, and quiet runs do not try anything.
 # shellcheck disable=SC2086
 {
