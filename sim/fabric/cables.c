@@ -83,9 +83,23 @@ static uint32_t cable_of(const struct fabric *fabric, const struct resource *tru
 	return best;
 }
 
+/* Returns the largest number of resources that a flow in that many parts uses: each part may use
+ * another cable of each trunk. */
+static size_t uses_most(const struct fabric *fabric, const struct flow_spec *spec, size_t parts)
+{
+	size_t count = spec->use_count;
+	for (size_t u = 0; u < spec->use_count; u++) {
+		size_t cables = fabric->resources.items[spec->uses[u].resource].cable_count;
+		count += cables < parts ? cables : parts;
+	}
+	return count;
+}
+
 void fabric_cables_choose(const struct fabric *fabric, struct flow_spec *spec)
 {
 	size_t parts = spec->key_count > 0 ? spec->key_count : 1;
+	while (uses_most(fabric, spec, parts) > FLOW_USES_MAX && parts > 1)
+		parts /= 2;
 	const struct flow_spec given = *spec;
 	spec->use_count = 0;
 	for (size_t u = 0; u < given.use_count; u++) {

@@ -23,7 +23,7 @@ static void join(struct site *site, const char *name, int a, int b, struct link_
 	fabric_link_add(site->fabric, name, link_kind_find("roce"), a, b, &traits);
 }
 
-static struct site open_site(enum cable_choice choice, enum congestion congestion)
+static struct site open_wide(uint32_t cables, enum cable_choice choice, enum congestion congestion)
 {
 	struct site site = {.arena = arena_new()};
 	site.engine = engine_new(site.arena, NULL);
@@ -39,9 +39,14 @@ static struct site open_site(enum cable_choice choice, enum congestion congestio
 		join(&site, name, site.hosts[i], leaves[i / 3], traits);
 	}
 	traits.port = 0;
-	traits.cable_count = 2;
+	traits.cable_count = cables;
 	join(&site, "trunk", leaves[0], leaves[1], traits);
 	return site;
+}
+
+static struct site open_site(enum cable_choice choice, enum congestion congestion)
+{
+	return open_wide(2, choice, congestion);
 }
 
 /* streams: the weight of the flow, which stands for that many streams. */
@@ -103,6 +108,19 @@ static void queue_pairs_spread_one_flow_over_cables(void)
 	double most = rate(&site, send(&site, 0, 3, 7, 64));
 	CHECK(most > 85 && most <= 120);
 	close_site(&site);
+}
+
+/* A flow uses 64 resources at most: two ports, the trunk, and 61 cables. An adaptive switch gives
+ * each part one of 64 cables, with 120 / 64. More parts are halved until they fit: 62 to 31. */
+static void parts_of_a_flow_are_halved_until_their_cables_fit(void)
+{
+	static const size_t parts[][2] = {{61, 61}, {62, 31}, {64, 32}, {128, 32}};
+	for (size_t i = 0; i < 4; i++) {
+		struct site site = open_wide(64, CABLES_ADAPTIVE, CONGESTION_FAIR);
+		double most = rate(&site, send(&site, 0, 3, 7, parts[i][0]));
+		CHECK_NEAR(most, 120.0 / 64 * (double)parts[i][1], 1e-9);
+		close_site(&site);
+	}
 }
 
 /* Spraying shares the whole trunk. An adaptive switch gives two flows a cable each. A flow without
@@ -293,6 +311,7 @@ static void a_pause_limits_each_stream_of_a_flow(void)
 static const struct test tests[] = {
 	TEST(ecmp_puts_half_of_the_pairs_of_flows_on_one_of_two_cables),
 	TEST(queue_pairs_spread_one_flow_over_cables),
+	TEST(parts_of_a_flow_are_halved_until_their_cables_fit),
 	TEST(spraying_and_adaptive_switches_have_no_collisions),
 	TEST(static_routes_collide_by_the_receiving_port),
 	TEST(static_routes_without_a_port_are_hashed),
