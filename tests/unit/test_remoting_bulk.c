@@ -233,6 +233,27 @@ static void each_chunk_is_compressed_before_it_leaves(void)
 	remote_world_release(&w);
 }
 
+/* A copy of 1500 B has a second part of 500 B, which takes 0.05 on PCIe. To the host it leaves
+ * after 7.55, and its bytes take 0.05 + 0.5 on the wire. To the device the server reads it after 5
+ * + 6 for the first part, and waits for its copy: 6 + 0.05 + 1.5. Before it leaves, 1 + 1.5
+ * compress it to 250 B, which take 0.1 + 0.25. */
+static void the_shorter_last_part_costs_its_own_bytes(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 1500), 16.35 + 7.6 + 7.55 + 0.55 + 10.5);
+	presets(&w, "asynchronous");
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 1500), 12.35 + 5 + 6 + 7.55 + 10.55);
+	presets(&w, "asynchronous");
+	w.runtime.compression_ratio = 2;
+	w.runtime.compress_byte_spB = 3e-9;
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_H2D_ASYNC, 1500);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 4.25 + 0.6 + 2.5 + 0.35);
+	remote_world_release(&w);
+}
+
 /* An empty copy is an ordinary answered call: 6 in the driver and, because the driver waits for it,
  * 1.5. */
 static void empty_copies_take_the_time_of_a_call(void)
@@ -537,6 +558,7 @@ static const struct test tests[] = {
 	TEST(arguments_are_compressed_too),
 	TEST(messages_are_labelled_by_kind),
 	TEST(each_chunk_is_compressed_before_it_leaves),
+	TEST(the_shorter_last_part_costs_its_own_bytes),
 	TEST(empty_copies_take_the_time_of_a_call),
 	TEST(other_calls_are_sent_between_chunks),
 	TEST(chunks_need_credits),
