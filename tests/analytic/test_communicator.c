@@ -242,9 +242,9 @@ static void kernel_over(void *ctx, uint64_t arg)
 	kernel->end_ps = engine_now_ps(kernel->world->engine);
 }
 
-/* End time of a kernel of 10 ms on the first of four GPUs. The kernel starts together with an
- * all-reduce, whose end is in the log of the world. */
-static int64_t kernel_end_ps(struct comm_world *w)
+/* End time of a kernel of 10 ms on the first of four GPUs. The kernel starts together with
+ * all-reduces, whose ends are in the log of the world. */
+static int64_t kernel_end_after_ps(struct comm_world *w, uint64_t collectives)
 {
 	comm_star(w, 4, RATE_BPS, 0);
 	struct kernel kernel = {.world = w};
@@ -255,9 +255,16 @@ static int64_t kernel_end_ps(struct comm_world *w)
 			    .ctx = &kernel};
 	struct gpu_context *context = gpu_context_new(w->gpus[0], "tenant", 1);
 	gpu_submit(gpu_stream_new(context, "stream"), &op);
-	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 4 * CHUNK_B, 0);
+	struct communicator *comm = comm_make(w, "job");
+	for (uint64_t i = 0; i < collectives; i++)
+		comm_all(w, comm, ALL_REDUCE, 4 * CHUNK_B, i);
 	comm_run(w);
 	return kernel.end_ps;
+}
+
+static int64_t kernel_end_ps(struct comm_world *w)
+{
+	return kernel_end_after_ps(w, 1);
 }
 
 static void collective_kernels_occupy_multiprocessors(void)
@@ -278,6 +285,17 @@ static void collective_kernels_occupy_multiprocessors(void)
 	}
 }
 
+/* The GPU is occupied until the second of two all-reduces of 0.6 ms ends. */
+static void the_next_collective_occupies_the_gpu_too(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->library.channels_count = 2;
+	w->library.block_share_ratio = 1;
+	CHECK_PS(kernel_end_after_ps(w, 2), (10000 + 120) * US);
+	CHECK_PS(w->done_ps[1], 12 * CHUNK_PS);
+	arena_free(w->arena);
+}
+
 static void collectives_share_memory_bandwidth_with_kernels(void)
 {
 	struct comm_world *w = comm_world_new();
@@ -292,14 +310,32 @@ static void collectives_share_memory_bandwidth_with_kernels(void)
 	arena_free(w->arena);
 }
 
-/* A message needs memory bandwidth of the sender's and of the receiver's GPU. A kernel on either of
- * them makes it take 1.2 times as long, and so do kernels on both. */
+/* A message needs memory bandwidth of the sender's and of the receiver's GPU. A kernel on the
+ * sender, with 50 GB/s, makes it take 1.4 times as long. A kernel on the receiver, with 100 GB/s,
+ * makes it 1.2 times. With both, the slower one counts. This is also so if a thread block limits
+ * the message, and not the links. */
 static void kernel_at_either_end_slows_a_message(void)
 {
-	for (unsigned busy = 0; busy < 4; busy++) { /* a bit for each GPU */
+	static const double expected_s[] = {100e-6, 140e-6, 120e-6, 140e-6};
+	for (unsigned i = 0; i < 8; i++) {
+		unsigned busy = i % 4; /* a bit for each GPU */
+		bool by_block = i >= 4;
 		struct comm_world *w = comm_world_new();
+		struct gpu_params slower = w->gpu_params;
+		slower.memory_bandwidth_Bps = 50e9;
 		w->library.memory_traffic_ratio = 2;
-		comm_star(w, 2, RATE_BPS, 0);
+		w->library.tree_split_ratio = 1;
+		w->library.channel_tree_Bps = by_block ? RATE_BPS : 1e13;
+		size_t host = comm_host(w);
+		for (size_t g = 0; g < 2; g++) {
+			const char *name = arena_printf(w->arena, "u%zu", g);
+			w->gpus[g] = gpu_new(w->arena, w->engine, w->fabric, name,
+					     fabric_node_add(w->fabric, name),
+					     g == 0 ? &slower : &w->gpu_params);
+			w->ranks[w->rank_count++] =
+				(struct comm_rank){.gpu = w->gpus[g], .guest = w->guests[host]};
+			comm_link(w, "nvlink", name, "switch", by_block ? 1e13 : RATE_BPS, 0);
+		}
 		struct kernel kernel = {.world = w};
 		struct gpu_op op = {.kind = GPU_OP_KERNEL,
 				    .duration_s = 10e-3,
@@ -314,7 +350,7 @@ static void kernel_at_either_end_slows_a_message(void)
 		w->library.algorithm = "binomial_broadcast";
 		comm_all(w, comm_make(w, "job"), COLLECTIVE_BROADCAST, CHUNK_B, 0);
 		comm_run(w);
-		CHECK_NEAR(SECONDS(w->done_ps[0]), busy > 0 ? 120e-6 : 100e-6, 1e-9);
+		CHECK_NEAR(SECONDS(w->done_ps[0]), expected_s[busy], 1e-9);
 		arena_free(w->arena);
 	}
 }
@@ -488,15 +524,17 @@ static void acs_sends_requests_through_the_root_complex(void)
 	}
 }
 
-/* The engine's own all-reduce needs access between all GPUs: one that refuses it is enough. */
+/* The engine's own all-reduce needs access between all GPUs: one that refuses it is enough, and so
+ * is a library that does not use access between processors (3). */
 static void one_gpu_without_access_prevents_custom_all_reduces(void)
 {
-	for (size_t refuses = 0; refuses <= 2; refuses++) { /* 2: none */
+	for (size_t refuses = 0; refuses <= 3; refuses++) { /* 2: none */
 		struct comm_world *w = comm_world_new();
 		struct gpu_params closed = w->gpu_params;
 		closed.peer_access = false;
 		w->library.algorithm = "auto";
 		w->library.custom_all_reduce = CUSTOM_ON;
+		w->library.p2p_level = refuses == 3 ? PATH_PHB : PATH_SYS;
 		size_t host = comm_host(w);
 		for (size_t i = 0; i < 2; i++) {
 			const char *name = arena_printf(w->arena, "u%zu", i);
@@ -553,6 +591,7 @@ int main(void)
 		TEST(peer_copies_in_a_vm_turn_at_their_processor),
 		TEST(nvlink_routes_pass_through_a_gpu_only_with_a_search),
 		TEST(collective_kernels_occupy_multiprocessors),
+		TEST(the_next_collective_occupies_the_gpu_too),
 		TEST(collectives_share_memory_bandwidth_with_kernels),
 		TEST(kernel_at_either_end_slows_a_message),
 		TEST(order_of_links_does_not_change_the_result),

@@ -190,6 +190,165 @@ static void each_guest_uses_its_own_sockets(void)
 	}
 }
 
+/* The root of a broadcast receives nothing, so it stores nothing, although the all-reduce before it
+ * did. The other rank stores the buffer in half of a chunk's time. */
+static void root_of_a_broadcast_stores_nothing(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->library.block_copy_Bps = 2 * RATE_BPS;
+	w->library.slice_B = 1e9;
+	comm_star(w, 2, RATE_BPS, 0);
+	struct communicator *comm = comm_make(w, "job");
+	comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 2 * CHUNK_B, 0);
+	comm_all(w, comm, COLLECTIVE_BROADCAST, CHUNK_B, 1);
+	comm_run(w);
+	CHECK_NEAR(s_from_ps(w->rank_done_ps[0][0]) / CHUNK_S, 2.5, 1e-9);
+	CHECK_NEAR(s_from_ps(w->rank_done_ps[1][0]) / CHUNK_S, 3.5, 1e-9);
+	CHECK_NEAR(s_from_ps(w->rank_done_ps[1][1]) / CHUNK_S, 4, 1e-9);
+	arena_free(w->arena);
+}
+
+/* Links of 150 GB/s get six rings of at most 25 GB/s on Ampere, and four of 37.5 GB/s on Hopper,
+ * with two channels each. The older of two GPUs decides, whichever is first. */
+static void oldest_gpu_sets_the_constants(void)
+{
+	for (size_t older = 0; older <= 2; older++) { /* 2: none */
+		struct comm_world *w = comm_world_new();
+		w->library.channels_count = 0;
+		w->gpu_params.generation = GENERATION_HOPPER;
+		struct gpu_params ampere = w->gpu_params;
+		ampere.generation = GENERATION_AMPERE;
+		size_t host = comm_host(w);
+		for (size_t i = 0; i < 2; i++) {
+			const char *name = arena_printf(w->arena, "u%zu", i);
+			struct gpu *gpu = gpu_new(w->arena, w->engine, w->fabric, name,
+						  fabric_node_add(w->fabric, name),
+						  i == older ? &ampere : &w->gpu_params);
+			w->ranks[w->rank_count++] =
+				(struct comm_rank){.gpu = gpu, .guest = w->guests[host]};
+			comm_link(w, "nvlink", name, "switch", 150e9, 0);
+		}
+		CHECK_TEXT(
+			communicator_choice_text(comm_make(w, "job"), COLLECTIVE_ALL_REDUCE, 1e9),
+			older < 2 ? "ring, Simple, 12 channels" : "ring, Simple, 8 channels");
+		arena_free(w->arena);
+	}
+}
+
+/* Across machines, a channel has at most its buffer in each round trip of 20 us: 1 MB with Simple,
+ * 8 steps of 512 threads with 64 B with LL, and of 640 threads with 900 B with LL128. Four channels
+ * have four buffers. Both steps of a chunk also take the latency of 10 us. */
+static void buffers_bound_the_bytes_of_a_round_trip(void)
+{
+	static const double buffers_B[] = {8.0 * 512 * 64, 8.0 * 640 * 900, 1e6, 4e6};
+	for (int i = 0; i < 4; i++) {
+		struct comm_world *w = comm_world_new();
+		struct nccl_latencies *table = comm_world_latencies(&w->library);
+		memset(table, 0, sizeof *table);
+		w->transport = "rdma";
+		w->library.protocol = CHOOSE_LL + (i < PROTOCOL_COUNT ? i : PROTOCOL_SIMPLE);
+		w->library.channels_count = i < 3 ? 1 : 4;
+		w->library.buffer_B = 1e6;
+		w->library.channel_ll_net_Bps = w->library.channel_ll_Bps =
+			w->library.channel_ll128_Bps = 1e15;
+		for (size_t m = 0; m < 2; m++) {
+			size_t host = comm_host(w);
+			const char *nic = arena_printf(w->arena, "nic%zu", m);
+			comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), nic, 1e15, 0);
+			comm_link(w, "pcie", host_name(w->hosts[host]), nic, 1e15, 0);
+			comm_link(w, "infiniband", nic, "switch", 1e15, 5e-6);
+		}
+		comm_all(w, comm_make(w, "job"), COLLECTIVE_ALL_REDUCE, 2 * CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR(s_from_ps(w->done_ps[0]), 2 * (CHUNK_B / buffers_B[i] * 20e-6 + 10e-6),
+			   1e-6);
+		arena_free(w->arena);
+	}
+}
+
+/* A tree reaches half of the links' or of the blocks' bandwidth, so up and down a message of 32 KiB
+ * takes 4 times its own time. The ring of an all-gather, whose messages are equally long, is not
+ * slowed by that. */
+static void equal_messages_of_another_algorithm_have_its_rate(void)
+{
+	for (int by_block = 0; by_block < 2; by_block++) {
+		struct comm_world *w = comm_world_new();
+		const double message_B = 32768;
+		w->library.algorithm = "binary_tree";
+		w->library.slice_B = message_B;
+		w->library.tree_split_ratio = 1;
+		if (by_block)
+			w->library.channel_tree_Bps = RATE_BPS / 2;
+		else
+			w->library.tree_ratio = 0.5;
+		comm_star(w, 2, RATE_BPS, 0);
+		struct communicator *comm = comm_make(w, "job");
+		comm_all(w, comm, COLLECTIVE_ALL_REDUCE, message_B, 0);
+		comm_all(w, comm, COLLECTIVE_ALL_GATHER, 2 * message_B, 1);
+		comm_run(w);
+		CHECK_NEAR(s_from_ps(w->done_ps[0]) * RATE_BPS / message_B, 4, 1e-6);
+		CHECK_NEAR(s_from_ps(w->done_ps[1]) * RATE_BPS / message_B, 5, 1e-6);
+		arena_free(w->arena);
+	}
+}
+
+/* Two machines at the ends of a trunk of four cables, which have the bandwidth of a port together,
+ * or with `wide` ports and cables four times as much. */
+static struct comm_world *trunk_world(enum cable_choice choice, double wide)
+{
+	struct comm_world *w = comm_world_new();
+	struct link_traits trunk = {.capacity_Bps = {wide * RATE_BPS, wide * RATE_BPS},
+				    .cable_count = 4,
+				    .cable_choice = choice};
+	w->transport = "rdma";
+	w->library.algorithm = "binomial_broadcast";
+	int leaves[] = {fabric_node_add(w->fabric, "leaf0"), fabric_node_add(w->fabric, "leaf1")};
+	fabric_link_add(w->fabric, "trunk", link_kind_find("roce"), leaves[0], leaves[1], &trunk);
+	for (size_t m = 0; m < 2; m++) {
+		size_t host = comm_host(w);
+		const char *nic = arena_printf(w->arena, "nic%zu", m);
+		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]),
+			  host_name(w->hosts[host]), 1e15, 0);
+		comm_link(w, "pcie", host_name(w->hosts[host]), nic, 1e15, 0);
+		comm_link(w, "roce", nic, m ? "leaf1" : "leaf0", wide * RATE_BPS, 0);
+	}
+	return w;
+}
+
+/* Two NCCL channels with two queue pairs each send the parts of a message over four cables. One
+ * channel uses two of them, and takes twice as long. */
+static void each_channel_has_queue_pairs_of_its_own(void)
+{
+	for (int channels = 1; channels <= 2; channels++) {
+		struct comm_world *w = trunk_world(CABLES_ADAPTIVE, 1);
+		w->library.queue_pairs_count = 2;
+		w->library.channels_count = channels;
+		comm_all(w, comm_make(w, "job"), COLLECTIVE_BROADCAST, CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR(s_from_ps(w->done_ps[0]) / CHUNK_S, 2.0 / channels, 1e-6);
+		arena_free(w->arena);
+	}
+}
+
+/* The cable of a group's message follows from the group's name. So of 40 pairs of groups on the
+ * same two ranks, about 30 use different cables, and take half as long as the others. */
+static void groups_of_the_same_ranks_use_different_cables(void)
+{
+	size_t apart = 0;
+	for (int i = 0; i < 40; i++) {
+		struct comm_world *w = trunk_world(CABLES_ECMP, 4);
+		comm_all(w, comm_make(w, "a"), COLLECTIVE_BROADCAST, CHUNK_B, 0);
+		comm_all(w, comm_make(w, arena_printf(w->arena, "b%d", i)), COLLECTIVE_BROADCAST,
+			 CHUNK_B, 1);
+		comm_run(w);
+		bool alone = w->done_ps[0] < ps_from_s(1.5 * CHUNK_S);
+		CHECK_NEAR(s_from_ps(w->done_ps[0]) / CHUNK_S, alone ? 1 : 2, 1e-6);
+		apart += alone;
+		arena_free(w->arena);
+	}
+	CHECK(apart >= 20 && apart < 40);
+}
+
 static const struct test tests[] = {
 	TEST(buffers_in_host_memory_are_at_the_receiver),
 	TEST(copies_between_gpus_depend_on_their_level),
@@ -197,6 +356,12 @@ static const struct test tests[] = {
 	TEST(messages_pass_through_the_gpu_with_the_fastest_links),
 	TEST(static_routes_take_the_ports_of_receivers),
 	TEST(each_guest_uses_its_own_sockets),
+	TEST(root_of_a_broadcast_stores_nothing),
+	TEST(oldest_gpu_sets_the_constants),
+	TEST(buffers_bound_the_bytes_of_a_round_trip),
+	TEST(equal_messages_of_another_algorithm_have_its_rate),
+	TEST(each_channel_has_queue_pairs_of_its_own),
+	TEST(groups_of_the_same_ranks_use_different_cables),
 };
 
 int main(void)
