@@ -237,7 +237,7 @@ void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint6
 	if (comm->socket && has_steps(comm)) {
 		struct collective_choice choice = library_choose(comm->library, &comm->rings.shape,
 								 COLLECTIVE_ALL_REDUCE, OPENING_B);
-		if (!plan_find(comm, COLLECTIVE_ALL_REDUCE, &choice))
+		if (!plan_find(comm, &choice))
 			return;
 	}
 	sockets_open(comm, fn, ctx, arg);
@@ -421,7 +421,7 @@ uint64_t communicator_begin(struct communicator *comm, const struct collective_r
 	operation->scale_ratio = request->size_B / PLAN_SIZE_B;
 	operation->train_count = trains_make(comm, &operation->choice);
 	if (has_steps(comm) && !comm->failed)
-		operation->plan = plan_find(comm, request->collective, &operation->choice);
+		operation->plan = plan_find(comm, &operation->choice);
 	if (engine_trace(comm->spec.engine))
 		operation->label = arena_printf(
 			comm->spec.arena, "%s, %s",

@@ -139,7 +139,7 @@ const struct algorithm *communicator_plays(const struct communicator *comm,
 	return choice.algorithm;
 }
 
-static struct collective_plan *plan_new(struct communicator *comm, enum collective collective,
+static struct collective_plan *plan_new(struct communicator *comm,
 					const struct collective_choice *choice)
 {
 	struct arena *arena = comm->spec.arena;
@@ -159,7 +159,6 @@ static struct collective_plan *plan_new(struct communicator *comm, enum collecti
 		return NULL;
 	}
 	struct collective_plan *plan = ARENA_NEW(arena, struct collective_plan);
-	plan->collective = collective;
 	plan->algorithm = choice->algorithm;
 	plan->channel_count = choice->channel_count;
 	plan->pipeline_count = choice->pipeline_count;
@@ -184,18 +183,17 @@ static struct collective_plan *plan_new(struct communicator *comm, enum collecti
 	return plan;
 }
 
-struct collective_plan *plan_find(struct communicator *comm, enum collective collective,
-				  const struct collective_choice *choice)
+struct collective_plan *plan_find(struct communicator *comm, const struct collective_choice *choice)
 {
 	for (size_t i = 0; i < comm->plans.count; i++) {
 		struct collective_plan *plan = comm->plans.items[i];
-		if (plan->collective == collective && plan->algorithm == choice->algorithm &&
+		if (plan->algorithm == choice->algorithm &&
 		    plan->channel_count == choice->channel_count &&
 		    plan->pipeline_count == choice->pipeline_count && plan->turn == choice->turn &&
 		    plan->whole == choice->whole)
 			return plan;
 	}
-	return plan_new(comm, collective, choice);
+	return plan_new(comm, choice);
 }
 
 /* With more messages of one collective, or more pieces, pieces form trains. Collectives of a

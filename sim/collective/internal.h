@@ -47,7 +47,6 @@ struct execution {
 };
 
 struct collective_plan {
-	enum collective collective;
 	const struct algorithm *algorithm;
 	size_t channel_count, pipeline_count, turn;
 	bool whole;
@@ -171,7 +170,7 @@ void comm_rank_over(struct operation *operation, size_t rank); /* called from a 
  * trains. */
 double trains_make(const struct communicator *comm, struct collective_choice *choice);
 /* Returns NULL after a failure. */
-struct collective_plan *plan_find(struct communicator *comm, enum collective collective,
+struct collective_plan *plan_find(struct communicator *comm,
 				  const struct collective_choice *choice);
 struct execution *execution_take(struct communicator *comm, const struct operation *operation);
 void execution_give(struct collective_plan *plan, struct execution *execution);
