@@ -93,7 +93,9 @@ static void idle_connection_returns_to_slow_start(void)
 		net->link.packet_payload_B = 1500;
 		struct tcp_params params = tcp_defaults(net);
 		open(net, &params);
-		transfer_s(net, 70 * 1448, 0);
+		/* the first transfer begins later than a timeout after the start of the run */
+		engine_at(net->engine, ps_from_s(1), send_later, net, 0);
+		net_run(net);
 		double at_s = net_now_s(net) + (idle ? 0.3 : 0.1);
 		engine_at(net->engine, ps_from_s(at_s), send_later, net, 1);
 		net_run(net);
@@ -409,6 +411,77 @@ static void window_limits_a_wire_with_few_losses(void)
 	net_free(net);
 }
 
+/* A message of exactly two pieces of a quarter of the send buffer ends with the second one. */
+static void message_of_whole_pieces_ends_with_the_last(void)
+{
+	struct net *net = net_new();
+	net->link.packet_payload_B = 1500;
+	struct tcp_params params = tcp_defaults(net);
+	open(net, &params);
+	double packets = 2 * floor(params.send_buffer_B / 4 / 1448);
+	CHECK_NEAR(transfer_s(net, packets * 1448, 0), packets * 1500 / 1e9, 1e-9);
+	net_free(net);
+}
+
+/* A message of exactly inline_B waits for the work on its bytes at both ends, 1 ns a byte, before
+ * and after the wire. A larger one is processed while it crosses the wire. */
+static void inline_messages_wait_for_the_work_on_their_bytes(void)
+{
+	for (int more = 0; more < 2; more++) {
+		struct net *net = net_new();
+		struct tcp_params params = tcp_defaults(net);
+		net->guest_params[0].byte_spB = net->guest_params[1].byte_spB = 1e-9;
+		params.inline_B = 10000;
+		open(net, &params);
+		CHECK_NEAR(transfer_s(net, 10000 + more, 0), more ? 10053e-9 : 30052e-9, 1e-6);
+		net_free(net);
+	}
+}
+
+/* A transfer shares the wire with a flow, by its number of streams: that of the settings, or if
+ * these leave it at one, that of the library. */
+static void streams_are_the_weight_of_a_transfer(void)
+{
+	static const struct {
+		double streams;
+		size_t given;
+		double weight;
+	} rows[] = {{1, 0, 1}, {4, 0, 4}, {1, 8, 8}, {2, 8, 2}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct net *net = net_new();
+		struct tcp_params params = tcp_defaults(net);
+		params.streams_count = rows[i].streams;
+		net_build(net);
+		const struct connection_spec spec = {
+			.engine = net->engine,
+			.fabric = net->fabric,
+			.arena = net->arena,
+			.name = "a>b",
+			.params = &params,
+			.ends = {{.guest = net->guest[0], .core = net->core[0]},
+				 {.guest = net->guest[1], .core = net->core[1]}},
+			.stream_count = rows[i].given,
+			.thread_count = rows[i].given / 4,
+			.failed = net_failed,
+			.failed_ctx = net,
+		};
+		net->connection = connection_new(transport_kind_find("tcp"), &spec);
+		connection_open(net->connection, net_opened, net, 0);
+		net_run(net);
+		struct flow_spec other = {.size = 1e9};
+		flow_use_add(&other, fabric_link_resource(net->fabric, 0, 0), 1);
+		struct flow_id flow = fabric_flow_start(net->fabric, &other);
+		double start_s = net_now_s(net);
+		net_send(net, 0, 1e6, 0);
+		net_run(net);
+		CHECK(flow.serial > 0);
+		/* while 1 MB and its header pass, so does a part of 1 MB of the flow */
+		CHECK_NEAR(net->delivered_s[0] - start_s, (1e6 + 52 + 1e6 / rows[i].weight) / 1e9,
+			   1e-6);
+		net_free(net);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(goodput_of_a_gigabit_link_excludes_headers),
 	TEST(goodput_is_limited_to_window_over_round_trip),
@@ -430,6 +503,9 @@ static const struct test tests[] = {
 	TEST(idle_time_does_not_raise_a_lowered_window),
 	TEST(timeout_leaves_a_window_of_one_segment),
 	TEST(window_limits_a_wire_with_few_losses),
+	TEST(message_of_whole_pieces_ends_with_the_last),
+	TEST(inline_messages_wait_for_the_work_on_their_bytes),
+	TEST(streams_are_the_weight_of_a_transfer),
 };
 
 int main(void)

@@ -101,6 +101,94 @@ static void memory_traffic_delays_kernels_in_lumps(void)
 	world_release(&w);
 }
 
+/* Parts of 0.1 that end leave nothing of 0.3, although their sum is rounded. */
+static void reserved_parts_end_in_any_order(void)
+{
+	setup();
+	gpu_reserve_add(w.gpu, 0.3);
+	for (int i = 0; i < 3; i++)
+		gpu_reserve_add(w.gpu, -0.1);
+	continued(gpu_stream_new(w.context, "s"), 10, 0);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 10);
+	world_release(&w);
+}
+
+/* Each of two processes runs one kernel at a time, so the first kernels of both share the GPU until
+ * 24, each with a half. The second kernel of each follows. */
+static void each_process_has_kernel_slots_of_its_own(void)
+{
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+	w.gpu_params.concurrent_kernels_count = 1;
+	w.gpu_params.sharing = SHARING_MPS;
+	world_build(&w);
+	struct gpu_context *other = gpu_context_new(w.gpu, "other", 1);
+	for (uint64_t i = 0; i < 4; i++)
+		world_kernel(&w, gpu_stream_new(i % 2 ? other : w.context, "s"), 10, i);
+	world_run(&w);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_US(w.log_ps[i], i < 2 ? 24 : 44);
+	world_release(&w);
+}
+
+/* The first kernel of a stream follows no other, so only the latency of 4 delays it, and not the
+ * gap of 6. The second one begins 6 after the end of the first. */
+static void first_kernel_of_a_stream_has_no_gap(void)
+{
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+	w.gpu_params.kernel_gap_s = 6 * US;
+	world_build(&w);
+	struct gpu_stream *stream = gpu_stream_new(w.context, "s");
+	world_kernel(&w, stream, 10, 0);
+	world_kernel(&w, stream, 10, 1);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 14);
+	CHECK_US(w.log_ps[1], 30);
+	world_release(&w);
+}
+
+/* Two marks after one kernel are both reached when it ends. */
+static void marks_of_one_kernel_are_all_reached(void)
+{
+	setup();
+	struct gpu_stream *stream = gpu_stream_new(w.context, "s");
+	continued(stream, 10, 0);
+	gpu_mark(stream, world_log, &w, 1);
+	gpu_mark(stream, world_log, &w, 2);
+	world_run(&w);
+	for (size_t i = 0; i < 3; i++)
+		CHECK_US(w.log_ps[i], 10);
+	world_release(&w);
+}
+
+static void submit_event(struct gpu_stream *stream, enum gpu_op_kind kind, struct gpu_event *event)
+{
+	gpu_submit(stream, &(struct gpu_op){.kind = kind, .event = event});
+}
+
+/* The event was recorded on stream `first`, and then behind a longer kernel on `second`. So the
+ * context's stream waits for that kernel, also when the first record is complete. */
+static void context_waits_for_the_stream_of_the_last_record(void)
+{
+	setup();
+	struct gpu_event event = {0};
+	struct gpu_stream *own = gpu_stream_new(w.context, "own");
+	struct gpu_stream *first = gpu_stream_new(w.context, "first");
+	struct gpu_stream *second = gpu_stream_new(w.context, "second");
+	continued(first, 10, 0);
+	submit_event(first, GPU_OP_RECORD, &event);
+	continued(second, 20, 1);
+	submit_event(second, GPU_OP_RECORD, &event);
+	submit_event(own, GPU_OP_WAIT, &event);
+	const struct gpu_op *op = gpu_context_waits_for(w.context, false);
+	CHECK(op && op->kind == GPU_OP_KERNEL && op->arg == 1);
+	world_run(&w);
+	CHECK(!gpu_context_waits_for(w.context, true));
+	world_release(&w);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -108,6 +196,11 @@ int main(void)
 		TEST(reserved_parts_add_and_slow_kernels),
 		TEST(at_least_five_percent_stays_for_kernels),
 		TEST(memory_traffic_delays_kernels_in_lumps),
+		TEST(reserved_parts_end_in_any_order),
+		TEST(each_process_has_kernel_slots_of_its_own),
+		TEST(first_kernel_of_a_stream_has_no_gap),
+		TEST(marks_of_one_kernel_are_all_reached),
+		TEST(context_waits_for_the_stream_of_the_last_record),
 	};
 	return TEST_MAIN(tests);
 }

@@ -301,6 +301,11 @@ static void ignore(void *ctx, uint64_t arg)
 {
 }
 
+static void stop(void *ctx, uint64_t arg)
+{
+	engine_stop(ctx);
+}
+
 /* The first client waits for a kernel of 1000. The second allocates memory meanwhile, which
  * takes 76.9, unless the server's only thread waits for that kernel. */
 static void shared_thread_of_a_server_delays_other_clients(void)
@@ -391,6 +396,72 @@ static void unanswered_calls_of_all_connections_count(void)
 	remote_world_release(&w);
 }
 
+/* Threads beyond the number of connections use them in turn, and have cores of their own: threads 1
+ * and 3 share the second of two connections, which a call holds until it returns. So the second
+ * allocation takes twice as long, unless it is that of thread 2. */
+static void further_threads_use_the_connections_in_turn(void)
+{
+	for (unsigned thread = 2; thread <= 3; thread++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.runtime.connections_count = 2;
+		w.runtime.exclusive = true;
+		remote_world_build(&w);
+		w.scripts[2].thread = thread;
+		script_add(&w.scripts[1], 0, CALL_MALLOC);
+		script_add(&w.scripts[2], 1000, CALL_MALLOC);
+		script_add(&w.scripts[1], 1000 - 76.9, CALL_MALLOC);
+		remote_world_run(&w);
+		int64_t later_ps = w.scripts[2].calls[0].complete_ps;
+		if (w.scripts[1].calls[1].complete_ps > later_ps)
+			later_ps = w.scripts[1].calls[1].complete_ps;
+		CHECK_US(later_ps, thread == 3 ? 1000 + 2 * 76.9 : 1000 + 76.9);
+		struct cuda_port *port = remote_port(w.remote);
+		CHECK(port->core(port, 0) && port->core(port, 1));
+		CHECK(port->core(port, 0) != port->core(port, 1));
+		CHECK(!port->core(port, 2) && !port->core(port, 3));
+		remote_world_release(&w);
+	}
+}
+
+/* One thread serves three connections. Their allocations arrive in the order 2, 0, 1 while it
+ * serves a call, and are answered in that order. */
+static void shared_thread_serves_connections_in_order_of_arrival(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.runtime.shared_thread = true;
+	w.runtime.connections_count = 3;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_MALLOC);
+	script_add(&w.scripts[2], 10, CALL_MALLOC);
+	script_add(&w.scripts[1], 20, CALL_MALLOC);
+	remote_world_run(&w);
+	const int64_t ends[] = {w.scripts[0].calls[0].complete_ps,
+				w.scripts[2].calls[0].complete_ps,
+				w.scripts[1].calls[0].complete_ps};
+	CHECK(ends[0] < ends[1] && ends[1] < ends[2]);
+	CHECK(ends[1] - ends[0] == ends[2] - ends[1]);
+	remote_world_release(&w);
+}
+
+/* Requests without an answer are activity, too: launches every 60 leave no idle time of 100 between
+ * them. The last one is sent at 240 (and its marshalling), so one probe follows until 400. */
+static void requests_without_an_answer_delay_keep_alive_probes(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.keep_alive_s = 100 * US;
+	remote_world_build(&w);
+	for (int i = 0; i < 4; i++)
+		script_add(&w.scripts[0], 60 - (i > 0 ? 1.35 : 0), CALL_LAUNCH);
+	engine_at(w.world.engine, ps_from_s(400 * US), stop, w.world.engine, 0);
+	remote_connect(w.remote, remote_world_begin, &w, 0);
+	CHECK(engine_run(w.world.engine) == ENGINE_STOPPED);
+	CHECK(remote_counters(w.remote).messages_count == 4 + 2); /* the probe and its answer */
+	remote_world_release(&w);
+}
+
 static const struct test tests[] = {
 	TEST(calls_above_the_replaced_interface_stay_in_the_client),
 	TEST(batch_without_a_limit_leaves_with_the_call_that_waits),
@@ -409,6 +480,9 @@ static const struct test tests[] = {
 	TEST(shared_thread_of_a_server_delays_other_clients),
 	TEST(warm_server_saves_the_creation_of_a_context),
 	TEST(program_begins_when_its_session_is_set_up),
+	TEST(further_threads_use_the_connections_in_turn),
+	TEST(shared_thread_serves_connections_in_order_of_arrival),
+	TEST(requests_without_an_answer_delay_keep_alive_probes),
 };
 
 int main(void)
