@@ -25,7 +25,7 @@ struct comm_world {
 	struct gpu *gpus[COMM_RANKS_MAX];
 	size_t gpu_count;
 	struct comm_rank ranks[COMM_RANKS_MAX];
-	size_t rank_count, server_count;
+	size_t rank_count, server_count, machine_count; /* machine_count: processes of two levels */
 	bool training;
 	const char *transport; /* NULL: no transport */
 	char transport_params[TRANSPORT_PARAMS_SIZE_MAX] __attribute__((aligned(16)));
@@ -187,6 +187,7 @@ static inline struct communicator *comm_make(struct comm_world *w, const char *n
 		.ranks = w->ranks,
 		.rank_count = w->rank_count,
 		.server_count = w->server_count,
+		.machine_count = w->machine_count,
 		.transport = w->transport ? transport_kind_find(w->transport) : NULL,
 		.transport_params = w->transport_params,
 		.seed = 1,

@@ -349,6 +349,59 @@ static void groups_of_the_same_ranks_use_different_cables(void)
 	CHECK(apart >= 20 && apart < 40);
 }
 
+/* Two machines with a GPU each, and two servers, the second with a fourth of the bandwidth. A
+ * tensor of at least shard_least is divided over both: each gets a chunk from each machine, and the
+ * slow one takes 2 x 4 chunk times for them and as long for its answers. A smaller tensor of a
+ * chunk is on one server: 2 + 2, or on the slow one 8 + 8. They take turns, and each tensor has its
+ * own schedule, although all have one group. */
+static void small_tensors_are_on_one_server_in_turn(void)
+{
+	static const struct {
+		double size_chunks;
+		size_t turn;
+		double expected;
+	} rows[] = {{2, 0, 16}, {1, 0, 4}, {1, 1, 16}, {1, 2, 4}, {1.5, 0, 6}, {2, 1, 16}};
+	struct comm_world *w = comm_world_new();
+	w->transport = "rdma";
+	w->library.algorithm = "two_level_server";
+	w->library.shard_least_B = 2 * CHUNK_B;
+	w->library.cpu_reduce_Bps = w->host_params.copy_rate_Bps = 1e16;
+	w->host_params.dram_bandwidth_Bps = 1e18;
+	for (size_t i = 0; i < 4; i++) {
+		size_t host = comm_host(w);
+		comm_link(w, "roce", host_name(w->hosts[host]), "switch",
+			  i < 2    ? 1e15
+			  : i == 2 ? RATE_BPS
+				   : RATE_BPS / 4,
+			  0);
+		if (i < 2)
+			comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]),
+				  host_name(w->hosts[host]), 1e15, 0);
+		else
+			comm_server(w, host);
+	}
+	for (size_t i = 0; i < 2; i++)
+		w->ranks[4 + w->machine_count++] = (struct comm_rank){.guest = w->guests[i]};
+	struct communicator *comm = comm_make(w, "job");
+	for (uint64_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct collective_request request = {
+			.collective = COLLECTIVE_ALL_REDUCE,
+			.size_B = rows[i].size_chunks * CHUNK_B,
+			.turn = rows[i].turn,
+			.done = comm_done,
+			.ctx = w,
+			.arg = i,
+		};
+		double start_s = s_from_ps(engine_now_ps(w->engine));
+		uint64_t number = communicator_begin(comm, &request);
+		for (size_t r = 0; r < 2; r++)
+			communicator_arrive(comm, number, r);
+		comm_run(w);
+		CHECK_NEAR((s_from_ps(w->done_ps[i]) - start_s) / CHUNK_S, rows[i].expected, 1e-3);
+	}
+	arena_free(w->arena);
+}
+
 static const struct test tests[] = {
 	TEST(buffers_in_host_memory_are_at_the_receiver),
 	TEST(copies_between_gpus_depend_on_their_level),
@@ -362,6 +415,7 @@ static const struct test tests[] = {
 	TEST(equal_messages_of_another_algorithm_have_its_rate),
 	TEST(each_channel_has_queue_pairs_of_its_own),
 	TEST(groups_of_the_same_ranks_use_different_cables),
+	TEST(small_tensors_are_on_one_server_in_turn),
 };
 
 int main(void)
