@@ -50,6 +50,7 @@ struct net {
 	struct engine *engine;
 	struct fabric *fabric;
 	struct host_params host_params;
+	const struct host_params *second_params; /* of the second host; NULL: host_params */
 	struct guest_params guest_params[2];
 	struct link_traits link;
 	const char *link_kind;
@@ -110,7 +111,8 @@ static inline void net_build(struct net *net)
 		bool second = i == 1 && net->one_node;
 		net->host[i] = second ? net->host[0]
 				      : host_new(net->arena, net->engine, net->fabric, names[i],
-						 &net->host_params);
+						 i == 1 && net->second_params ? net->second_params
+									      : &net->host_params);
 		int node =
 			second ? guest_node(net->guest[0]) : fabric_node_add(net->fabric, nodes[i]);
 		net->guest[i] = guest_new(net->host[i], nodes[i], node, &net->guest_params[i]);

@@ -117,6 +117,27 @@ static void messages_pass_through_the_gpu_with_the_fastest_links(void)
 	}
 }
 
+/* GPU 0 reaches GPU 1 through GPU 3, with 10 GB/s on both links, and not through GPU 2, with 40
+ * and 5. From 1/4 on, its message shares the link to GPU 3 with the one from GPU 2: 1/4 + 2 x 3/4.
+ */
+static void slower_link_counts_on_the_way_through_a_gpu(void)
+{
+	struct comm_world *w = comm_world_new();
+	size_t host = comm_host(w);
+	for (size_t i = 0; i < 4; i++)
+		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), "h0", 1e9, 1e-6);
+	comm_link(w, "nvlink", "u0", "u2", 4 * RATE_BPS, 0);
+	comm_link(w, "nvlink", "u2", "u1", RATE_BPS / 2, 0);
+	comm_link(w, "nvlink", "u0", "u3", RATE_BPS, 0);
+	comm_link(w, "nvlink", "u3", "u1", RATE_BPS, 0);
+	w->library.algorithm = "binomial_broadcast";
+	comm_all(w, comm_make(w, "job"), COLLECTIVE_BROADCAST, CHUNK_B, 0);
+	comm_run(w);
+	CHECK_NEAR(s_from_ps(w->rank_done_ps[0][1]) / CHUNK_S, 1.75, 1e-6);
+	CHECK_NEAR(s_from_ps(w->done_ps[0]) / CHUNK_S, 2, 1e-6);
+	arena_free(w->arena);
+}
+
 /* Four pairs of machines broadcast over a trunk of four cables at once. Static routes choose the
  * cable by the port of the receiver, so each message has a cable of its own. */
 static void static_routes_take_the_ports_of_receivers(void)
@@ -407,6 +428,7 @@ static const struct test tests[] = {
 	TEST(copies_between_gpus_depend_on_their_level),
 	TEST(one_virtual_machine_redirects_messages),
 	TEST(messages_pass_through_the_gpu_with_the_fastest_links),
+	TEST(slower_link_counts_on_the_way_through_a_gpu),
 	TEST(static_routes_take_the_ports_of_receivers),
 	TEST(each_guest_uses_its_own_sockets),
 	TEST(root_of_a_broadcast_stores_nothing),

@@ -61,6 +61,14 @@ static void eager_messages_are_copied_at_both_ends(void)
 	struct net *net = rdma_net(&params);
 	CHECK_NEAR(one_way_s(net, &params, 8192), 1.7e-6 + 2 * 8192 / 6e9 + 8192 / GOODPUT, 1e-6);
 	net_free(net);
+	/* each end copies at its own rate */
+	net = rdma_net(&params);
+	struct host_params slower = net->host_params;
+	slower.copy_rate_Bps = 2e9;
+	net->second_params = &slower;
+	CHECK_NEAR(one_way_s(net, &params, 8192), 1.7e-6 + 8192 / 6e9 + 8192 / 2e9 + 8192 / GOODPUT,
+		   1e-6);
+	net_free(net);
 }
 
 /* 1 MiB uses a rendezvous, which is one round trip with the work at its ends, and is not copied:
