@@ -112,7 +112,6 @@ struct tcp_direction {
 	double acked_B;         /* acknowledged bytes known to the sender */
 	double release_B;       /* position up to which bytes may leave without waiting */
 	double small_end_B;     /* end of the last segment that was not full */
-	double segment_B;       /* a full segment, as the receiver estimates it */
 	int64_t received_ps;    /* time at which the receiver's TCP got data last */
 	uint64_t quick_acks;    /* segments that the receiver still acknowledges at once */
 	uint64_t answers_count; /* answers of the receiver since it stopped being interactive */

@@ -15,8 +15,7 @@ static inline void writers_accept(struct tcp_direction *direction)
 	double room_B = params->send_buffer_B * direction->connection->streams_count;
 	while (direction->unaccepted) {
 		struct tcp_write *write = direction->unaccepted;
-		bool drained = write->drained_B >= write->size_B;
-		if (!drained && write->end_B - direction->drained_B > room_B)
+		if (write->end_B - direction->drained_B > room_B)
 			return;
 		direction->unaccepted = write->next;
 		write->accepted = true;

@@ -17,8 +17,6 @@
 
 /* Linux tcp.h: TCP_MAX_QUICKACKS. */
 #define QUICK_ACKS 16
-/* A receiver's first estimate of the size of a full segment (Linux tcp.h: TCP_MSS_DEFAULT). */
-#define FIRST_SEGMENT_B 536.0
 
 /* Packs the acknowledged position of the direction into an event's arg. */
 static uint64_t arg_of(double value)
@@ -54,7 +52,7 @@ bool tcp_nagle_admits(struct tcp_direction *direction)
 static void acknowledged(void *ctx, uint64_t arg)
 {
 	struct tcp_direction *direction = ctx;
-	direction->acked_B = fmax(direction->acked_B, value_of(arg));
+	direction->acked_B = value_of(arg);
 	tcp_pump(direction);
 }
 
@@ -103,16 +101,11 @@ void tcp_nagle_arrived(struct tcp_direction *direction, double size_B)
 {
 	const struct tcp_params *params = direction->connection->params;
 	bool waiting = direction->answered_B < direction->received_B;
-	if (direction->received_B <= 0) {
+	if (direction->received_B <= 0)
 		direction->quick_acks = QUICK_ACKS;
-		direction->segment_B = FIRST_SEGMENT_B;
-	}
 	direction->received_B += size_B;
 	direction->received_ps = tcp_now_ps(direction);
-	/* At most one segment that is not full is unacknowledged. */
-	double unanswered_B = direction->received_B - direction->answered_B;
-	direction->segment_B = fmax(direction->segment_B, fmin(unanswered_B, direction->mss_B));
-	if (unanswered_B > direction->segment_B ||
+	if (direction->received_B - direction->answered_B > direction->mss_B ||
 	    (direction->quick_acks > 0 && !is_interactive(direction)))
 		acknowledge(direction);
 	else if (!waiting)

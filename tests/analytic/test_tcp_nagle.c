@@ -91,6 +91,9 @@ static void requests_of_two_writes_stall_where_linux_does(void)
 		{1447, 1, 0, 1, false, ".SSSSSSSSS"},
 		{1448, 1, 0, 1, false, ".........."},
 		{65536, 1, 0, 1, false, ".........."},
+		/* Two segments behind the 16 B are acknowledged at once, so the last 100 B leave.
+		 */
+		{2996, 1, 0, 1, false, ".........."},
 		/* On one machine a segment has 65484 B. */
 		{1448, 1, 0, 1, true, ".SSSSSSSSS"},
 		{65536, 1, 0, 1, true, ".........."},
@@ -330,7 +333,32 @@ static void end_that_does_not_answer_acknowledges_what_it_reads(void)
 	net_free(net);
 }
 
+/* A server that has answered waits with acknowledgements for its next answer. But more than a
+ * segment is acknowledged at once: after 16 and 1448 B the last 100 B wait for a round trip only,
+ * and after 16 B for the delayed acknowledgement. */
+static void more_than_a_segment_is_acknowledged_at_once(void)
+{
+	for (int full = 0; full < 2; full++) {
+		struct tcp_params params;
+		struct net *net = nagle_net(&params);
+		open_connection(net, &params);
+		connection_send(net->connection, 0,
+				&(struct message){8, NULL, net_echo, net, 0, NULL});
+		net_run(net);
+		double start_s = net_now_s(net);
+		net_send(net, 0, 16, 2);
+		if (full)
+			net_send(net, 0, 1448, 3);
+		net_send(net, 0, 100, 4);
+		net_run(net);
+		double taken_s = net->delivered_s[4] - start_s;
+		CHECK(full ? taken_s < 1e-3 : taken_s > 40e-3 && taken_s < 41e-3);
+		net_free(net);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(more_than_a_segment_is_acknowledged_at_once),
 	TEST(requests_of_two_writes_stall_where_linux_does),
 	TEST(stall_lasts_for_the_delayed_acknowledgement),
 	TEST(request_and_answer_of_one_write_do_not_wait),
