@@ -79,6 +79,11 @@ static void close_site(struct site *site)
 	arena_free(site->arena);
 }
 
+static void stop(void *ctx, uint64_t arg)
+{
+	engine_stop(ctx);
+}
+
 /* Two flows of 60 fit the two cables. If both are on one cable, each gets 30. With two cables the
  * probability is 1/2: of 400 pairs 200, with a standard deviation of 10. */
 static void ecmp_puts_half_of_the_pairs_of_flows_on_one_of_two_cables(void)
@@ -308,6 +313,86 @@ static void a_pause_limits_each_stream_of_a_flow(void)
 	}
 }
 
+/* With DCQCN, two flows at a port share 108 of 120. When the first has ended, the other gets all.
+ */
+static void congested_port_recovers_when_one_flow_is_left(void)
+{
+	struct site site = open_site(CABLES_SPRAY, CONGESTION_DCQCN);
+	struct flow_id first = send(&site, 1, 0, 0, 0), second = send(&site, 2, 0, 0, 0);
+	CHECK_NEAR(rate(&site, first), 54, 1e-9);
+	CHECK_NEAR(rate(&site, second), 54, 1e-9);
+	fabric_flow_cancel(site.fabric, first);
+	CHECK_NEAR(rate(&site, second), 120, 1e-9);
+	(void)send(&site, 3, 0, 0, 0);
+	CHECK_NEAR(rate(&site, second), 54, 1e-9);
+	close_site(&site);
+}
+
+/* A flow of 100 units that ends, and what its end starts in the same event. */
+struct ending {
+	struct site *site;
+	int core;
+	struct flow_spec next;
+	struct flow_id started;
+};
+
+static void start_next(void *ctx, uint64_t arg)
+{
+	struct ending *ending = ctx;
+	struct fabric *fabric = ending->site->fabric;
+	CHECK(fabric_flows_on(fabric, ending->core) == 1);
+	CHECK_NEAR(fabric_carried(fabric, ending->core), 200, 1e-9);
+	ending->started = fabric_flow_start(fabric, &ending->next);
+}
+
+/* Two flows share a core of 100. After 2 s the shorter one has moved 100, and is followed by a flow
+ * that differs in one thing: nothing, its weight of 2, its own limit of 10, or its 2 units of the
+ * core for each of its own. */
+static void flow_that_follows_another_has_its_own_rate(void)
+{
+	static const double expected[] = {50, 200.0 / 3, 10, 100.0 / 3};
+	for (int i = 0; i < 4; i++) {
+		struct site site = open_site(CABLES_SPRAY, CONGESTION_FAIR);
+		struct ending ending = {.site = &site, .next = {.size = 1000}};
+		ending.core = fabric_resource_add(site.fabric, "core", 100);
+		struct flow_spec spec = {.size = 1000};
+		flow_use_add(&spec, ending.core, 1);
+		(void)fabric_flow_start(site.fabric, &spec);
+		spec.size = 100;
+		spec.done = start_next;
+		spec.ctx = &ending;
+		(void)fabric_flow_start(site.fabric, &spec);
+		flow_use_add(&ending.next, ending.core, i == 3 ? 2 : 1);
+		ending.next.weight = i == 1 ? 2 : 0;
+		ending.next.cap = i == 2 ? 10 : 0;
+		engine_at(site.engine, ps_from_s(2.5), stop, site.engine, 0);
+		CHECK(engine_run(site.engine) == ENGINE_STOPPED);
+		CHECK_NEAR(rate(&site, ending.started), expected[i], 1e-9);
+		close_site(&site);
+	}
+}
+
+static void pass_after(void *ctx, uint64_t arg)
+{
+	struct site *site = ctx;
+	struct flow_spec spec = {.size = 10};
+	flow_use_add(&spec, 0, 1);
+	flow_use_add(&spec, (int)arg, 1);
+	CHECK(!fabric_flow_pass(site->fabric, &spec));
+}
+
+/* A message does not pass at once if a flow uses the second of its resources. */
+static void a_flow_on_any_resource_stops_messages(void)
+{
+	struct site site = open_site(CABLES_SPRAY, CONGESTION_FAIR);
+	int core = fabric_resource_add(site.fabric, "core", 100);
+	struct flow_spec spec = {.size = 1000};
+	flow_use_add(&spec, core, 1);
+	(void)fabric_flow_start(site.fabric, &spec);
+	engine_do_at(site.engine, ps_from_s(1), pass_after, &site, (uint64_t)core);
+	close_site(&site);
+}
+
 static const struct test tests[] = {
 	TEST(ecmp_puts_half_of_the_pairs_of_flows_on_one_of_two_cables),
 	TEST(queue_pairs_spread_one_flow_over_cables),
@@ -316,6 +401,9 @@ static const struct test tests[] = {
 	TEST(static_routes_collide_by_the_receiving_port),
 	TEST(static_routes_without_a_port_are_hashed),
 	TEST(single_messages_have_the_bandwidth_of_a_cable),
+	TEST(congested_port_recovers_when_one_flow_is_left),
+	TEST(flow_that_follows_another_has_its_own_rate),
+	TEST(a_flow_on_any_resource_stops_messages),
 	TEST(flows_that_something_else_limits_pause_no_port),
 	TEST(only_ports_are_paused),
 	TEST(pfc_slows_the_other_flows_of_a_paused_sender),
