@@ -131,7 +131,9 @@ static bool traits_like(const struct link_traits *a, const struct link_traits *b
 	return memcmp(a->capacity_Bps, b->capacity_Bps, sizeof(a->capacity_Bps)) == 0 &&
 	       fabs(a->latency_s - b->latency_s) <= 0 &&
 	       fabs(a->packet_payload_B - b->packet_payload_B) <= 0 &&
-	       fabs(a->packet_overhead_B - b->packet_overhead_B) <= 0;
+	       fabs(a->packet_overhead_B - b->packet_overhead_B) <= 0 && a->adds == b->adds &&
+	       a->efa_generation == b->efa_generation && a->provider == b->provider &&
+	       a->host_memory_only == b->host_memory_only;
 }
 
 static bool link_like(const struct finder *finder, const struct ring_machine *a, int link_a,

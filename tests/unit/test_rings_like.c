@@ -258,6 +258,26 @@ static void adapters_count_with_what_they_send(void)
 	}
 }
 
+/* The switches add only if the adapters of all machines reach switches that do. */
+static void network_adds_if_it_does_for_all_machines(void)
+{
+	for (int adds = 0; adds < 4; adds++) { /* a bit for each machine */
+		struct site site;
+		site_open(&site);
+		int crossbar = node(&site, "switch");
+		for (int m = 0; m < 2; m++) {
+			const struct link_traits traits = {.capacity_Bps = {10e9, 10e9},
+							   .adds = adds >> m & 1};
+			int nic = node(&site, "nic");
+			add_mesh(&site, 2, (const double[]){25e9, 0, 0});
+			join(&site, "pcie", site.ranks[site.rank_count - 1].host_node, nic, 12e9);
+			join_traits(&site, "infiniband", nic, crossbar, &traits);
+		}
+		CHECK(found(&site).shape.network_adds == (adds == 3));
+		arena_free(site.arena);
+	}
+}
+
 /* Two adapters are two, also if the links of one are the first and the third of the machine. So its
  * three GPUs use two. */
 static void adapter_with_two_cables_counts_once(void)
@@ -294,6 +314,7 @@ static const struct test tests[] = {
 	TEST(weakest_pair_sets_the_rings_of_a_mesh),
 	TEST(rings_across_machines_match_the_slower_of_links_and_network),
 	TEST(adapters_count_with_what_they_send),
+	TEST(network_adds_if_it_does_for_all_machines),
 	TEST(adapter_with_two_cables_counts_once),
 };
 
