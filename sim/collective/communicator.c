@@ -62,8 +62,7 @@ static void rank_init(struct communicator *comm, size_t index, size_t *first)
 	rank->process = index;
 	if (rank->place.gpu)
 		rank->process = first_of_guest(spec, index, rank->host_node, first);
-	rank->core = rank->place.core;
-	if (!rank->core && (comm->socket || !rank->place.gpu))
+	if (comm->socket || !rank->place.gpu)
 		rank->core = guest_core(guest);
 	if (comm->socket && polls(comm->library))
 		cpu_spin(rank->core);

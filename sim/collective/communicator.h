@@ -27,7 +27,6 @@ struct communicator;
 struct comm_rank {
 	struct gpu *gpu;     /* NULL: the guest's memory (a server on the CPU) */
 	struct guest *guest; /* guest in which the rank's process runs */
-	struct cpu *core;    /* core of its network thread; NULL: one of the guest's cores */
 };
 
 /* Thread blocks that a message between two GPUs occupies on both, also while one waits for the

@@ -27,14 +27,10 @@ static void counts_to_firsts(uint32_t *firsts, size_t count)
 		firsts[i + 1] += firsts[i];
 }
 
-static bool is_loop(const struct schedule *schedule, size_t step)
-{
-	return schedule->loops && schedule->loops[step].rounds > 0;
-}
-
+/* Either all steps of a schedule are repeated, or none is. */
 static bool is_carried(const struct schedule *schedule, size_t step)
 {
-	return is_loop(schedule, step) && schedule->loops[step].carried != NO_STEP;
+	return schedule->loops && schedule->loops[step].carried != NO_STEP;
 }
 
 static void plan_followers(struct collective_plan *plan, struct arena *arena)
@@ -79,7 +75,7 @@ static void plan_starts(struct collective_plan *plan, struct arena *arena, size_
 		bool starts = waits_for_start(schedule, step);
 		FW_ASSERT(step->rank < rank_count);
 		plan->rank_steps_count[step->rank]++;
-		bool sourced = step->source != NO_STEP && !is_loop(schedule, s);
+		bool sourced = step->source != NO_STEP && !schedule->loops;
 		plan->missing[s] = step->after_count + sourced + starts;
 		firsts[step->rank + 2] += starts;
 	}
@@ -295,11 +291,6 @@ static void followers_let_folded(struct communicator *comm, struct operation *op
 	for (uint32_t i = plan->next_first[step]; i < plan->next_first[step + 1]; i++) {
 		uint32_t next = plan->next_steps[i];
 		bool carries = is_carried(schedule, next) && schedule->loops[next].carried == step;
-		if (!is_loop(schedule, next)) {
-			if (last)
-				step_lets(comm, operation, next, false);
-			continue;
-		}
 		if (schedule->steps[next].source == step || (carries && !last))
 			execution->loops[next].due++;
 		else if (!carries && last)
@@ -328,9 +319,8 @@ static void step_end(struct communicator *comm, struct operation *operation, uin
 	struct rank_state *rank = &comm->ranks[index];
 	bool last = true;
 	if (plan->schedule->loops) {
-		if (is_loop(plan->schedule, step))
-			last = ++operation->execution->loops[step].over ==
-			       plan->schedule->loops[step].rounds;
+		last = ++operation->execution->loops[step].over ==
+		       plan->schedule->loops[step].rounds;
 		followers_let_folded(comm, operation, step, last);
 	} else {
 		followers_let(comm, operation, step, operation->train_count > 1);
@@ -381,8 +371,7 @@ static void work_on_cores(struct communicator *comm, const struct operation *ope
 	for (size_t i = 0; i < count; i++)
 		flow_use_add(flow, cpu_resource(cores[i]),
 			     cpu_slowdown(cores[i]) / core_Bps / (double)count);
-	if (cpu_pool(cores[0]) >= 0)
-		flow_use_add(flow, cpu_pool(cores[0]), 1 / core_Bps);
+	flow_use_add(flow, cpu_pool(cores[0]), 1 / core_Bps);
 }
 
 /* Starts an addition or a copy in host memory, or a copy in a GPU's memory. */
@@ -411,9 +400,8 @@ static void step_begin(struct communicator *comm, struct operation *operation, u
 {
 	const struct schedule_step *step = &operation->plan->schedule->steps[index];
 	bool host = !comm->ranks[step->rank].place.gpu;
-	uint32_t span = is_loop(operation->plan->schedule, index)
-				? operation->plan->schedule->loops[index].span
-				: 1;
+	const struct schedule_loop *loops = operation->plan->schedule->loops;
+	uint32_t span = loops ? loops[index].span : 1;
 	if (step->kind == STEP_SEND)
 		for (uint32_t i = 0; i < span; i++)
 			wire_send(comm, operation, index);
@@ -455,7 +443,7 @@ static void work_off(struct communicator *comm)
 static void step_starts(struct communicator *comm, struct operation *operation, uint32_t step,
 			bool tail)
 {
-	if (is_loop(operation->plan->schedule, step)) {
+	if (operation->plan->schedule->loops) {
 		operation->execution->missing[step]--;
 		loop_try(comm, operation, step);
 	} else {
@@ -486,7 +474,7 @@ void executor_head_over(struct communicator *comm, struct operation *operation, 
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step)
 {
 	const struct schedule *schedule = operation->plan->schedule;
-	if (is_loop(schedule, step) &&
+	if (schedule->loops &&
 	    ++operation->execution->loops[step].arrived % schedule->loops[step].span != 0)
 		return;
 	step_end(comm, operation, step);

@@ -68,8 +68,7 @@ static const size_t sockets_of[PROVIDER_COUNT] = {1, 8, 1}, threads_of[PROVIDER_
 static const int *adapters_of(const struct communicator *comm, size_t from, size_t to)
 {
 	const int *own = comm->rings.adapter_of;
-	if (!binds_sockets(comm->library) || from >= comm->rank_count || to >= comm->rank_count ||
-	    own[from] < 0 || own[to] < 0)
+	if (!binds_sockets(comm->library) || own[from] < 0 || own[to] < 0)
 		return NULL;
 	int *ends = ARENA_ARRAY(comm->spec.arena, 2, int);
 	ends[0] = own[from];
@@ -125,7 +124,7 @@ struct socket *socket_find(struct communicator *comm, size_t from, size_t to, si
 	size_t most = a->process + b->process - least;
 	/* ranks with different adapters have connections of their own */
 	size_t key = channel;
-	if (binds_sockets(comm->library) && from < comm->rank_count && to < comm->rank_count)
+	if (binds_sockets(comm->library))
 		key = channel * ADAPTERS * ADAPTERS +
 		      (size_t)adapter_index(comm, least == a->process ? from : to) * ADAPTERS +
 		      (size_t)adapter_index(comm, least == a->process ? to : from);

@@ -43,8 +43,7 @@ void tcp_written(void *ctx, uint64_t arg)
 static void thread_uses(struct cpu *core, double work_spB, struct flow_spec *flow)
 {
 	flow_use_add(flow, cpu_resource(core), work_spB * cpu_slowdown(core));
-	if (cpu_pool(core) >= 0)
-		flow_use_add(flow, cpu_pool(core), work_spB);
+	flow_use_add(flow, cpu_pool(core), work_spB);
 }
 
 /* Adds the cost of a long write's byte to cores and memory at one end (0 or 1). */

@@ -149,7 +149,8 @@ static void first_kernel_of_a_stream_has_no_gap(void)
 	world_release(&w);
 }
 
-/* Two marks after one kernel are both reached when it ends. */
+/* Two marks after one kernel are both reached when it ends. A mark on an idle stream is reached at
+ * once. */
 static void marks_of_one_kernel_are_all_reached(void)
 {
 	setup();
@@ -157,9 +158,10 @@ static void marks_of_one_kernel_are_all_reached(void)
 	continued(stream, 10, 0);
 	gpu_mark(stream, world_log, &w, 1);
 	gpu_mark(stream, world_log, &w, 2);
+	gpu_mark(gpu_stream_new(w.context, "idle"), world_log, &w, 3);
 	world_run(&w);
-	for (size_t i = 0; i < 3; i++)
-		CHECK_US(w.log_ps[i], 10);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_US(w.log_ps[i], i < 3 ? 10 : 0);
 	world_release(&w);
 }
 

@@ -56,6 +56,12 @@ static void algorithms_refuse_invalid_specifications(void)
 	CHECK_TEXT(algorithm_find("broadcast")->refuse(&spec), "the root must be one of the ranks");
 	CHECK(algorithm_find("linear_broadcast")->refuse(&spec) != NULL);
 	CHECK(!algorithm_find("ring")->refuse(&spec));
+	/* two channels of a ring of four ranks have 2 x 4 x 3 messages in a lap */
+	spec.channel_count = 2;
+	spec.steps_most = 24;
+	CHECK(!algorithm_find("ring")->refuse(&spec));
+	spec.steps_most = 23;
+	CHECK(algorithm_find("ring")->refuse(&spec) != NULL);
 }
 
 /* ---- by hand ---- */
