@@ -488,8 +488,8 @@ static void every_byte_arrives_of(const char *transport, const char *link, bool 
 	for (size_t i = 0; i < 3; i++)
 		CHECK(w.scripts[i].calls[kind_count - 1].complete_ps > 0);
 	struct remote_counters counters = remote_counters(w.remote);
-	/* Thirteen chunks per copy, each with a header. In stop-and-go the client acknowledges twelve
-	 * chunks of an answered copy. */
+	/* Thirteen chunks per copy, each with a header. In stop-and-go the client acknowledges
+	 * twelve chunks of an answered copy. */
 	double acks_B = pipelined ? 0 : 3 * 12 * 100;
 	CHECK_NEAR(counters.sent_B, 3 * (2 * (12345 + 13 * 100) + 3 * 100) + acks_B, 1e-12);
 	double answers_B = counters.received_B - 3 * 2 * (12345 + 13 * 50);
