@@ -32,9 +32,10 @@ static unsigned part_kinds(const struct dataset_part *part)
 static const char *error_words(const struct dataset_part *part, const struct error_summary *errors,
 			       const char *rows)
 {
-	return arena_printf(part->arena, "%s" NBSP "%% (largest %s" NBSP "%%) on %zu %s rows",
+	return arena_printf(part->arena, "%s" NBSP "%% (largest %s" NBSP "%%) on %zu %s %s",
 			    figures(part->arena, 100 * errors->median_abs, 2),
-			    figures(part->arena, 100 * errors->max_abs, 2), errors->count, rows);
+			    figures(part->arena, 100 * errors->max_abs, 2), errors->count, rows,
+			    one_or(errors->count, "row", "rows"));
 }
 
 /* Returns the median errors of test rows and of fit rows in one sentence; "": there are none. */

@@ -105,7 +105,7 @@ swept() {
 }
 dataset() {
 	"$FARWIRE" report small.cfg --draws 0 -q -o small.html &&
-		holds small.html 'Small &amp; &lt;quick&gt;' 'on 1 test rows' '1 of 1 measured failures' \
+		holds small.html 'Small &amp; &lt;quick&gt;' 'on 1 test row, and ' '1 of 1 measured failures' \
 			'failed: connection timeout' 't320-different-lan'
 }
 # An unmeasured dataset: a table of all combinations without errors, with the file's number of draws.
