@@ -111,8 +111,7 @@ const char *figures(struct arena *arena, double value, int digits)
 	if (fabs(value) >= pow(10, exponent + 1) - 0.5 * pow(10, exponent + 1 - digits))
 		exponent++; /* 9.996 to three digits is 10.0 */
 	int decimals = digits - 1 - exponent > 0 ? digits - 1 - exponent : 0;
-	bool minus = value < -0.5 * pow(10, -decimals);
-	return arena_printf(arena, "%s%.*f", minus ? "−" : "", decimals, fabs(value));
+	return arena_printf(arena, "%s%.*f", value < 0 ? "−" : "", decimals, fabs(value));
 }
 
 const char *interval_words(struct arena *arena, struct estimate estimate, double scale, int digits)

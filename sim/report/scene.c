@@ -145,11 +145,12 @@ static void fill_link_row(struct table *table, const struct link_row *row)
 		table_cell(table, "%s%s",
 			   row->count > 1 ? row->patterns[end] : row->link->ends[end],
 			   row->parts[end]);
-	table_cell(table, "%s", number_format(table->arena, 5, row->count));
+	table_cell(table, "%.0f", row->count);
 	table_cell(table, "%s", row->link->kind->name);
 	table_cell(table, "%s", row->detail);
 	table_cell(table, "%s",
-		   row->use > 0 ? arena_printf(table->arena, "%.2g" NBSP "%%", 100 * row->use)
+		   row->use > 0 ? arena_printf(table->arena, "%.*g" NBSP "%%",
+					       row->use < 0.995 ? 2 : 3, 100 * row->use)
 				: "–");
 }
 

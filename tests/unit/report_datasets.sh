@@ -65,7 +65,10 @@ grep -qF '>farwire ' page.html && grep -qF ', rows, seed 1, 90 % intervals from 
 sed 's/title = "Rows"/& ; draws = 0/' rows.cfg >few.cfg
 page 0 few.cfg
 line 'There are no intervals, because these rows take long; --draws adds them.'
-# Measured failures without a wrong prediction are no alarm, and one wrong prediction is one.
+cp rows.cfg twin.cfg
+page 0 rows.cfg twin.cfg --draws 0
+grep -q 'The rows of 2 measured datasets\. Points' page || complain 'no figure of all rows'
+# A measured failure that is predicted raises no alarm, and a wrong prediction does.
 printf "${head}far\t1\tFAIL:timeout\ttest\n" >rows.tsv
 page 0 rows.cfg --draws 0
 line '1 of 1 measured failures are predicted. '
@@ -119,6 +122,7 @@ page 0 both.cfg --draws 0
 grep -q '; cut fails\. All 2 claims of the source hold\.$' page || complain "claims: $(grep 'claims of the source' page)"
 # The code is 3 if any of two datasets has a broken claim, and each part is drawn with its own caption.
 page 3 broken.cfg both.cfg --draws 0
+no_text 'All measured rows'
 [ "$(grep -o '>farwire [^<]*, broken, seed' page.html | wc -l)" -ge 1 ] && [ "$(grep -o '>farwire [^<]*, both, seed' page.html | wc -l)" -ge 1 ] ||
 	complain "captions: $(grep -o '>farwire [^<]*, seed' page.html | sort | uniq -c)"
 verdict 'report_datasets.ranges_count_judged_rows_and_claims_decide_the_exit_code'

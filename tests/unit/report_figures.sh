@@ -57,6 +57,9 @@ case = { name = "pool"; topology = "gpu-pool"; stack = "tf-1.12"; model = "resne
 END
 page pool.cfg
 labels | grep -q '^a&gt;server1 0' && ! labels | grep -q '^ab&gt;server' || complain "tracks: $(labels | grep server)"
+sed 's/name = "a"/name = "b"/' pool.cfg >last.cfg
+page last.cfg
+labels | grep -q '^b&gt;server1 0' && ! labels | grep -q '^ab&gt;server' || complain "tracks of b: $(labels | grep server)"
 # With eight ranks all tracks are shown, those of the ranks' host work included. With more, the first eight ranks are.
 page --topology dgx1-v100 --gpus 8 --model resnet50
 labels | grep -qx 'rank 7 host' && ! grep -q 'The figure shows 8 of' page || complain 'eight ranks are not shown as a whole'
