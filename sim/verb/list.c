@@ -356,7 +356,7 @@ static struct shipped shipped_file(const struct command *command, const struct f
 		cfg_child(cfg_read(arena, diag_new(arena), path), folder->group);
 	struct shipped file = {.name = name, .text = help_of(command, path, node)};
 	file.facts = facts_of(arena, command->data_root, folder->group, node);
-	if (file.facts.beside_help)
+	if (file.facts.beside_help && *file.text)
 		file.text = arena_printf(arena, "%s: %s", file.text, file.facts.text);
 	else if (*file.facts.text)
 		file.text = file.facts.text;
