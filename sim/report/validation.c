@@ -164,8 +164,9 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 {
 	if (outcome->fitted_count == 0)
 		return;
-	fprintf(out, "%zu fitted parameters, %zu fit rows in this dataset:\n",
-		outcome->fitted_count, outcome->fit_row_count);
+	fprintf(out, "%zu fitted parameter%s, %zu fit row%s in this dataset:\n",
+		outcome->fitted_count, outcome->fitted_count == 1 ? "" : "s",
+		outcome->fit_row_count, outcome->fit_row_count == 1 ? "" : "s");
 	for (size_t i = 0; i < outcome->fitted_count; i++) {
 		const struct cfg_param *p = outcome->fitted[i];
 		fprintf(out, "  %s = %s (%s .. %s), %s\n", p->path,
