@@ -4,6 +4,7 @@
 #include "sim/report/answers.h"
 #include "sim/report/validation.h"
 #include "sim/result/answer.h"
+#include "tests/drawing_print.h"
 #include "tests/test.h"
 
 static struct arena *arena;
@@ -229,7 +230,202 @@ static void failed_rows_are_the_last_ones(void)
 		   "Rows\nfastest with throughput <= 17: bad");
 }
 
+/* ---- charts of costs ---- */
+
+static const char *shapes_of(const struct drawing *drawing)
+{
+	FILE *file = tmpfile();
+	drawing_print(drawing, file);
+	size_t size = (size_t)ftell(file);
+	char *text = arena_alloc(arena, size + 1);
+	rewind(file);
+	text[fread(text, 1, size, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* Returns the shapes of a chart with these costs and speeds, of which `best` are the front. */
+static const char *chart_of(const char *x_label, const char *const names[2],
+			    const double (*rows)[2], const char *const *hints, const bool *best,
+			    size_t count)
+{
+	struct plan_mark marks[8];
+	for (size_t i = 0; i < count; i++)
+		marks[i] = (struct plan_mark){rows[i][0],
+					      {rows[i][1], rows[i][1] / 2, rows[i][1] * 2},
+					      best[i],
+					      hints[i]};
+	const struct plan_axes axes = {x_label, "images/s", {names[0], names[1]}, NAN, NULL};
+	return shapes_of(chart_plans(arena, (struct chart_text){"t", "c"}, &axes, marks, count));
+}
+
+/* A row is not in front if another one that meets the target is cheaper and faster. An equal cost
+ * or an equal speed is not enough, and neither is a row that fails. */
+static void front_of_costs_has_no_row_that_is_cheaper_and_faster(void)
+{
+	enum { COUNT = 7 };
+	static struct ranked r[2];
+	static const double numbers[COUNT][2] = {{1, 10}, {1, 12}, {2, 12},  {3, 11},
+						 {2, 20}, {9, 30}, {0.5, 99}};
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
+	struct prediction list[COUNT];
+	const struct prediction *predictions[COUNT];
+	struct result_table *table = result_table_new(arena, "rows", "Rows");
+	result_columns(table, "name:text");
+	r[0] = four_rows();
+	for (size_t i = 0; i < COUNT; i++) {
+		const double speed = numbers[i][1], cost = numbers[i][0];
+		row(&r[0], 0, names[i], (double[]){speed, speed, speed, speed},
+		    (double[]){cost, cost, cost, cost});
+		list[i] = r[0].predictions[0];
+		predictions[i] = &list[i];
+		result_row(table);
+		result_text(table, names[i]);
+	}
+	list[6].ok = false;
+	list[3].currency = NULL;
+	const struct chart_text text = {"t", "c"};
+	static const char *const all[] = {"another one is cheaper and faster",
+					  "no other one is cheaper and faster"};
+	const char *label = arena_printf(arena, "%s (USD)", answer_at(ANSWER_COST_SAMPLE)->heading);
+	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, NULL)),
+		   chart_of(label, all, numbers, names,
+			    (bool[]){true, true, true, false, true, true}, 6));
+	/* at least 12: a, d, and the failed g miss it */
+	const struct target target = {answer_at(ANSWER_THROUGHPUT), true, 12, "throughput >= 12"};
+	static const char *const some[] = {
+		"misses throughput >= 12, or another one is cheaper and faster",
+		"of those that meet it, no other one is cheaper and faster"};
+	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, &target)),
+		   chart_of(label, some, numbers, names,
+			    (bool[]){false, true, true, false, true, true}, 6));
+	/* up to four rows are named by their hints, and a cost that one row lacks is not shown */
+	static const char *const none[2] = {NULL, NULL};
+	list[0].cost_sample = ESTIMATE_NONE;
+	table->row_count = 5;
+	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, NULL)),
+		   chart_of(label, none, &numbers[1], &names[1], (bool[]){true, true, false, true},
+			    4));
+	/* all rows have the cost of a whole run */
+	for (size_t i = 0; i < COUNT; i++)
+		list[i].cost_run = estimate_exact(numbers[i][0]);
+	label = arena_printf(arena, "%s (USD)", answer_at(ANSWER_COST_RUN)->heading);
+	table->row_count = 3;
+	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, NULL)),
+		   chart_of(label, none, numbers, names, (bool[]){true, true, true}, 3));
+}
+
+/* ---- layouts of model servers ---- */
+
+static const struct result_cell *cell_at(const struct result_table *table, size_t row,
+					 const char *name)
+{
+	for (size_t k = 0; k < table->column_count; k++)
+		if (strcmp(table->columns[k].name, name) == 0)
+			return &table->cells[row * table->column_count + k];
+	return NULL;
+}
+
+/* The search shows the quantile of its objectives, here that of 95 %, and tokens/s of one of four
+ * GPUs. */
+static void layouts_have_the_quantile_of_the_objectives(void)
+{
+	struct prediction p[2];
+	struct serve_layout layouts[3];
+	for (size_t i = 0; i < 2; i++) {
+		p[i] = (struct prediction){.ok = true,
+					   .token_throughput = estimate_exact(400 + 40 * (double)i),
+					   .user_token_throughput = estimate_exact(30),
+					   .cost_token = estimate_exact(2e-6)};
+		for (size_t q = 0; q < QUANTILE_COUNT; q++) {
+			p[i].first_token_s[q] = estimate_exact(0.1 + (double)q);
+			p[i].token_quantile_s[q] = estimate_exact(0.2 + (double)q);
+			p[i].between_tokens_s[q] = estimate_exact(9);
+		}
+		layouts[i] = (struct serve_layout){.gpus_count = 4,
+						   .load = 8 + (double)i,
+						   .load_per_gpu = 2,
+						   .name = i ? "second" : "first",
+						   .command = i ? NULL : "vllm serve",
+						   .prediction = &p[i]};
+	}
+	layouts[2] = (struct serve_layout){
+		.gpus_count = 4, .load = 5, .name = "third", .reason = "no room"};
+	for (size_t i = 0; i < 3; i++)
+		for (size_t key = 0; key < LAYOUT_KEYS; key++)
+			layouts[i].sizes[key] = key == 3 ? NAN : (double)(10 * i + key);
+	struct serve_search search = {.name = "case",
+				      .gpus_count = 4,
+				      .quantile_ratio = 0.95,
+				      .layouts = layouts,
+				      .layout_count = 3,
+				      .best_count = 2,
+				      .load = {8, 7, 9},
+				      .simulation_count = 25};
+	const struct result_table *table = serve_search_table(arena, &search);
+	CHECK_TEXT(table->title,
+		   "Best layouts of case on 4 GPUs: 2 carry a load, 1 do not, 25 simulations\n"
+		   "load of the first: 8 (7 to 9) requests/s\nvllm serve");
+	CHECK(!cell_at(table, 0, "expert") && cell_at(table, 1, "data")->number.value == 12);
+	CHECK(cell_at(table, 0, "load_per_s")->number.low == 7);
+	CHECK(cell_at(table, 1, "load_per_s")->number.value == 9);
+	CHECK(isnan(cell_at(table, 2, "load_per_s")->number.value));
+	CHECK(cell_at(table, 0, "requests_per_s_gpu")->number.value == 2);
+	CHECK(cell_at(table, 1, "tokens_per_s_gpu")->number.value == 110);
+	CHECK(cell_at(table, 1, "tokens_per_s_user")->number.value == 30);
+	CHECK(cell_at(table, 0, "first_token_p95_s")->number.value == 2.1);
+	CHECK(cell_at(table, 0, "token_p95_s")->number.value == 2.2);
+	CHECK(cell_at(table, 0, "cost_per_million_tokens")->number.value == 2);
+	CHECK_TEXT(cell_at(table, 2, "verdict")->text, "no room");
+	CHECK_TEXT(cell_at(table, 0, "verdict")->text, "ok");
+	search.closed = true;
+	search.quantile_ratio = 0.91; /* the first that is not below it */
+	p[0].cost_token = ESTIMATE_NONE;
+	table = serve_search_table(arena, &search);
+	CHECK_PART(table->title, "load of the first: 8 (7 to 9) clients");
+	CHECK(cell_at(table, 0, "first_token_p95_s") &&
+	      cell_at(table, 1, "clients")->number.value == 9);
+	CHECK(!cell_at(table, 0, "cost_per_million_tokens"));
+	search.quantile_ratio = 0.999;
+	CHECK(cell_at(serve_search_table(arena, &search), 0, "token_p99_s")->number.value == 3.2);
+	search.best_count = 0;
+	CHECK_TEXT(serve_search_table(arena, &search)->title,
+		   "Best layouts of case on 4 GPUs: 0 carry a load, 3 do not, 25 simulations\nno "
+		   "layout "
+		   "meets the objectives");
+}
+
+/* A load is in front unless another one has more tokens/s of both. Equal ones do not count. */
+static void front_of_loads_has_no_load_with_more_of_both(void)
+{
+	static const struct serve_mark loads[] = {{10, 5, true, "a"},
+						  {10, 7, true, "b"},
+						  {8, 7, true, "c"},
+						  {7, 6, true, "d"},
+						  {3, 9, true, "e"}};
+	static const bool best[] = {true, true, true, false, true};
+	struct prediction p = {.user_token_throughput = estimate_exact(9)};
+	struct serve_layout layout = {.prediction = &p};
+	const struct serve_search search = {.layouts = &layout, .marks = loads, .mark_count = 5};
+	struct plan_mark marks[5];
+	for (size_t i = 0; i < 5; i++)
+		marks[i] = (struct plan_mark){loads[i].user_tokens_per_s,
+					      estimate_exact(loads[i].gpu_tokens_per_s), best[i],
+					      loads[i].name};
+	const struct plan_axes axes = {"tokens/s of a user",
+				       "tokens/s of a GPU",
+				       {"other simulated loads", "no other load has more of both"},
+				       9,
+				       "the first layout at its load"};
+	const struct chart_text text = {"t", "c"};
+	CHECK_TEXT(shapes_of(serve_search_chart(arena, text, &search)),
+		   shapes_of(chart_plans(arena, text, &axes, marks, 5)));
+}
+
 static const struct test tests[] = {
+	TEST(front_of_costs_has_no_row_that_is_cheaper_and_faster),
+	TEST(layouts_have_the_quantile_of_the_objectives),
+	TEST(front_of_loads_has_no_load_with_more_of_both),
 	TEST(the_least_error_is_that_with_the_smallest_geometric_mean),
 	TEST(rows_have_their_measure_and_the_errors_of_formulas),
 	TEST(costs_are_divided_for_each_draw),

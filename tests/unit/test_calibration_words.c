@@ -43,6 +43,10 @@ static void pieces_have_the_bandwidth_of_their_bytes(void)
 		CHECK_PART(sentences[1], "1 MB up: 10 us, plus bytes at 150 GB/s of bus bandwidth");
 		CHECK_PART(sentences[2], "plus bytes at 100 GB/s (50 GB/s .. 200 GB/s)");
 	}
+	/* the bytes of the first piece take at most 0.01 us, because it ends at 1 MB */
+	series[1].slope[0] = estimate_exact(1e-14);
+	calibration_sentences(arena, &calibration, &sentences);
+	CHECK_TEXT(sentences[2], "copy from 1 kB up: 10 us for any size");
 	arena_free(arena);
 }
 
@@ -109,7 +113,9 @@ static void answer_names_parameters_and_the_last_pieces_of_copies(void)
 	series[0].piece_holds[1] = series[1].piece_holds[1] = true;
 	struct calibration_left_out left_out[] = {{.what = "one", .why = "first"},
 						  {.what = "two", .why = "second"}};
-	const struct recording recording = {.gpu = "a GPU",
+	struct recording_waived waived = {.test = "share", .why = "no MPS"};
+	const struct recording recording = {.waived = {&waived, 1, 1},
+					    .gpu = "a GPU",
 					    .cpu = "a core",
 					    .tool = "probe",
 					    .date = "today",
@@ -135,6 +141,8 @@ static void answer_names_parameters_and_the_last_pieces_of_copies(void)
 	}
 	CHECK_PART(text, "\na GPU\nThis machine: launching a kernel takes 2 us");
 	CHECK_PART(text, "; largest drift 1.5 %; recording");
+	CHECK_PART(text, " up. Nothing was fitted of: ");
+	CHECK_PART(text, "\nNot measured: share: no MPS.");
 	CHECK_PART(text, "\nNot fitted: one: first.\nNot fitted: two: second.");
 	if (CHECK(table && table->rows.count == 2)) {
 		char **cells = (char **)table->rows.items[1].cells;
@@ -190,6 +198,9 @@ static void kernels_of_one_sort_share_a_drawing(void)
 	CHECK_PART(products, "fp16");
 	CHECK_PART(products, "fp32");
 	CHECK(!strstr(products, "attention"));
+	CHECK_PART(
+		line,
+		" middle \"1 KiB\"\n"); /* the axis is logarithmic, because the sizes differ much */
 	CHECK_PART(products, "measured 40, predicted 35");
 	CHECK_PART(shapes_of(arena, drawings[2].drawing), "attention");
 	const struct calibration second = {.recording = &recording, .series = {&series[3], 1, 1}};
@@ -228,6 +239,9 @@ static void a_failed_gate_is_an_alarm(void)
 			if (report->blocks.items[i].kind == BLOCK_ANSWER)
 				answer = &report->blocks.items[i];
 		CHECK(answer && answer->alarm == failed);
+		CHECK_PART(
+			answer->text,
+			"This machine: the tables below have its parameters. Nothing was fitted");
 		for (size_t i = 0; i < report->blocks.count; i++)
 			counted |=
 				strstr(report->blocks.items[i].text ? report->blocks.items[i].text
