@@ -168,11 +168,11 @@ struct drawing *cost_chart(struct arena *arena, struct chart_text text,
 		double own = reported_of(cost, p).value;
 		bool front = !target || is_met(&r, i);
 		for (size_t k = 0; k < count; k++)
-			front &= !(predictions[k]->ok && (!target || is_met(&r, k)) &&
+			front &= !((!target || is_met(&r, k)) &&
 				   reported_of(cost, predictions[k]).value < own &&
 				   predictions[k]->throughput.value > p->throughput.value);
 		currency = p->currency ? p->currency : currency;
-		if (p->ok && isfinite(own))
+		if (isfinite(own)) /* a case that fails has no cost */
 			marks[shown++] = (struct plan_mark){own, p->throughput, front,
 							    row_words(arena, table, i, lead)};
 	}

@@ -283,7 +283,7 @@ static void front_of_costs_has_no_row_that_is_cheaper_and_faster(void)
 		result_text(table, names[i]);
 	}
 	list[6].ok = false;
-	list[3].currency = NULL;
+	list[6].currency = NULL;
 	const struct chart_text text = {"t", "c"};
 	static const char *const all[] = {"another one is cheaper and faster",
 					  "no other one is cheaper and faster"};
@@ -299,11 +299,24 @@ static void front_of_costs_has_no_row_that_is_cheaper_and_faster(void)
 	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, &target)),
 		   chart_of(label, some, numbers, names,
 			    (bool[]){false, true, true, false, true, true}, 6));
+	/* rows that miss a limit of the step do not stand before the others */
+	for (size_t i = 0; i < COUNT; i++)
+		list[i].step_s = estimate_exact(i == 1 || i == 2 || i == 4 ? 2 : 1);
+	const struct target quick = {answer_at(ANSWER_STEP), false, 1, "step time <= 1 s"};
+	static const char *const limited[] = {
+		"misses step time <= 1 s, or another one is cheaper and faster",
+		"of those that meet it, no other one is cheaper and faster"};
+	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, &quick)),
+		   chart_of(label, limited, numbers, names,
+			    (bool[]){true, false, false, true, false, true}, 6));
 	/* up to four rows are named by their hints, and a cost that one row lacks is not shown */
 	static const char *const none[2] = {NULL, NULL};
 	list[0].cost_sample = ESTIMATE_NONE;
 	table->row_count = 5;
 	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, NULL)),
+		   chart_of(label, none, &numbers[1], &names[1], (bool[]){true, true, false, true},
+			    4));
+	CHECK_TEXT(shapes_of(cost_chart(arena, text, table, 1, predictions, &target)),
 		   chart_of(label, none, &numbers[1], &names[1], (bool[]){true, true, false, true},
 			    4));
 	/* all rows have the cost of a whole run */

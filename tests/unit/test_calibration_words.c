@@ -203,6 +203,12 @@ static void kernels_of_one_sort_share_a_drawing(void)
 		" middle \"1 KiB\"\n"); /* the axis is logarithmic, because the sizes differ much */
 	CHECK_PART(products, "measured 40, predicted 35");
 	CHECK_PART(shapes_of(arena, drawings[2].drawing), "attention");
+	struct recording own = recording;
+	own.gpu = "a GPU";
+	struct calibration of_gpu = calibration;
+	of_gpu.recording = &own;
+	calibration_drawings(arena, &of_gpu, &drawings);
+	CHECK_PART(shapes_of(arena, drawings[0].drawing), "a GPU, probe, today: 3 passes");
 	const struct calibration second = {.recording = &recording, .series = {&series[3], 1, 1}};
 	const struct calibration *both[] = {&calibration, &second};
 	const struct result_table *table = calibration_points(arena, both, 2);
