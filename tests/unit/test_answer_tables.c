@@ -259,31 +259,40 @@ static const char *chart_of(const char *x_label, const char *const names[2],
 	return shapes_of(chart_plans(arena, (struct chart_text){"t", "c"}, &axes, marks, count));
 }
 
-/* A row is not in front if another one that meets the target is cheaper and faster. An equal cost
- * or an equal speed is not enough, and neither is a row that fails. */
-static void front_of_costs_has_no_row_that_is_cheaper_and_faster(void)
+enum { COUNT = 7 };
+static const double numbers[COUNT][2] = {{1, 10}, {1, 12}, {2, 12},  {3, 11},
+					 {2, 20}, {9, 30}, {0.5, 99}};
+static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
+
+/* Sets predictions with these costs and speeds, of which the last one fails, and returns a table
+ * with their names. */
+static struct result_table *price(struct prediction *list, const struct prediction **predictions)
 {
-	enum { COUNT = 7 };
-	static struct ranked r[2];
-	static const double numbers[COUNT][2] = {{1, 10}, {1, 12}, {2, 12},  {3, 11},
-						 {2, 20}, {9, 30}, {0.5, 99}};
-	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
-	struct prediction list[COUNT];
-	const struct prediction *predictions[COUNT];
+	static struct ranked r;
 	struct result_table *table = result_table_new(arena, "rows", "Rows");
 	result_columns(table, "name:text");
-	r[0] = four_rows();
+	r = four_rows();
 	for (size_t i = 0; i < COUNT; i++) {
 		const double speed = numbers[i][1], cost = numbers[i][0];
-		row(&r[0], 0, names[i], (double[]){speed, speed, speed, speed},
+		row(&r, 0, names[i], (double[]){speed, speed, speed, speed},
 		    (double[]){cost, cost, cost, cost});
-		list[i] = r[0].predictions[0];
+		list[i] = r.predictions[0];
 		predictions[i] = &list[i];
 		result_row(table);
 		result_text(table, names[i]);
 	}
 	list[6].ok = false;
 	list[6].currency = NULL;
+	return table;
+}
+
+/* A row is not in front if another one that meets the target is cheaper and faster. An equal cost
+ * or an equal speed is not enough, and neither is a row that fails. */
+static void front_of_costs_has_no_row_that_is_cheaper_and_faster(void)
+{
+	struct prediction list[COUNT];
+	const struct prediction *predictions[COUNT];
+	struct result_table *table = price(list, predictions);
 	const struct chart_text text = {"t", "c"};
 	static const char *const all[] = {"another one is cheaper and faster",
 					  "no other one is cheaper and faster"};
@@ -339,12 +348,9 @@ static const struct result_cell *cell_at(const struct result_table *table, size_
 	return NULL;
 }
 
-/* The search shows the quantile of its objectives, here that of 95 %, and tokens/s of one of four
- * GPUs. */
-static void layouts_have_the_quantile_of_the_objectives(void)
+/* Two layouts carry a load, and a third one has no room. None has a size of the key 3. */
+static void lay_out(struct prediction p[2], struct serve_layout layouts[3])
 {
-	struct prediction p[2];
-	struct serve_layout layouts[3];
 	for (size_t i = 0; i < 2; i++) {
 		p[i] = (struct prediction){.ok = true,
 					   .token_throughput = estimate_exact(400 + 40 * (double)i),
@@ -367,6 +373,15 @@ static void layouts_have_the_quantile_of_the_objectives(void)
 	for (size_t i = 0; i < 3; i++)
 		for (size_t key = 0; key < LAYOUT_KEYS; key++)
 			layouts[i].sizes[key] = key == 3 ? NAN : (double)(10 * i + key);
+}
+
+/* The search shows the quantile of its objectives, here that of 95 %, and tokens/s of one of four
+ * GPUs. */
+static void layouts_have_the_quantile_of_the_objectives(void)
+{
+	struct prediction p[2];
+	struct serve_layout layouts[3];
+	lay_out(p, layouts);
 	struct serve_search search = {.name = "case",
 				      .gpus_count = 4,
 				      .quantile_ratio = 0.95,

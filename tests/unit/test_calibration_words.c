@@ -98,6 +98,36 @@ static void held_out_points_have_errors_and_their_limit(void)
 	arena_free(arena);
 }
 
+/* The page has the answer, the parameters and the reasons why others are missing. */
+static void check_page(struct arena *arena, const struct calibration *calibration)
+{
+	const struct report_request request = {.title = "t", .data_root = "."};
+	struct report *report = report_begin(arena, &request);
+	report_calibration(report, calibration);
+	const char *text = "";
+	const struct table *table = NULL;
+	for (size_t i = 0; i < report->blocks.count; i++) {
+		const struct block *block = &report->blocks.items[i];
+		text = arena_printf(arena, "%s\n%s", text, block->text);
+		table = table ? table : block->table;
+	}
+	CHECK_PART(text, "\na GPU\nThis machine: launching a kernel takes 2 us");
+	CHECK_PART(text, "; largest drift 1.5 %; recording");
+	CHECK_PART(text, " up. Nothing was fitted of: ");
+	CHECK_PART(text, "\nNot measured: share: no MPS.");
+	CHECK_PART(text, "\nNot fitted: one: first.\nNot fitted: two: second.");
+	if (CHECK(table && table->rows.count == 2)) {
+		char **cells = (char **)table->rows.items[1].cells;
+		CHECK_TEXT(cells[0], "driver.launch");
+		CHECK_TEXT(cells[1], "2 us");
+		CHECK_TEXT(cells[2], "1 us");
+		CHECK_TEXT(cells[3], "3 us");
+		CHECK_TEXT(cells[4], "a note");
+		CHECK_TEXT(table->rows.items[0].cells[2], "–");
+		CHECK_TEXT(table->rows.items[0].cells[3], "–");
+	}
+}
+
 /* The answer has the bandwidth of the last piece of a line, from its first size on, and leaves out
  * a piece that does not hold. */
 static void answer_names_parameters_and_the_last_pieces_of_copies(void)
@@ -129,37 +159,31 @@ static void answer_names_parameters_and_the_last_pieces_of_copies(void)
 		"launching a kernel takes 2 us (1 us to 3 us); a storage request waits for 80 us; "
 		"pinned copies to the GPU reach 20 GB/s from 1 MB up; pinned copies from the GPU "
 		"reach 5 GB/s from 1 MB up");
-	const struct report_request request = {.title = "t", .data_root = "."};
-	struct report *report = report_begin(arena, &request);
-	report_calibration(report, &calibration);
-	const char *text = "";
-	const struct table *table = NULL;
-	for (size_t i = 0; i < report->blocks.count; i++) {
-		const struct block *block = &report->blocks.items[i];
-		text = arena_printf(arena, "%s\n%s", text, block->text);
-		table = table ? table : block->table;
-	}
-	CHECK_PART(text, "\na GPU\nThis machine: launching a kernel takes 2 us");
-	CHECK_PART(text, "; largest drift 1.5 %; recording");
-	CHECK_PART(text, " up. Nothing was fitted of: ");
-	CHECK_PART(text, "\nNot measured: share: no MPS.");
-	CHECK_PART(text, "\nNot fitted: one: first.\nNot fitted: two: second.");
-	if (CHECK(table && table->rows.count == 2)) {
-		char **cells = (char **)table->rows.items[1].cells;
-		CHECK_TEXT(cells[0], "driver.launch");
-		CHECK_TEXT(cells[1], "2 us");
-		CHECK_TEXT(cells[2], "1 us");
-		CHECK_TEXT(cells[3], "3 us");
-		CHECK_TEXT(cells[4], "a note");
-		CHECK_TEXT(table->rows.items[0].cells[2], "–");
-		CHECK_TEXT(table->rows.items[0].cells[3], "–");
-	}
+	check_page(arena, &calibration);
 	series[0].piece_holds[1] = false;
 	parameters[1].path = "other";
 	CHECK_TEXT(calibration_words(arena, &calibration),
 		   "a storage request waits for 80 us; pinned copies to the GPU reach 20 GB/s from "
 		   "1 MB up");
 	arena_free(arena);
+}
+
+/* The points of a second calibration follow. It has only the last series of the first one. */
+static void check_points(struct arena *arena, const struct calibration *calibration)
+{
+	const struct calibration second = {.recording = calibration->recording,
+					   .series = {&calibration->series.items[3], 1, 1}};
+	const struct calibration *both[] = {calibration, &second};
+	const struct result_table *table = calibration_points(arena, both, 2);
+	CHECK(table->row_count == 10 && table->column_count == 6);
+	const struct result_cell *last = &table->cells[9 * 6];
+	CHECK_TEXT(last[0].text, "attention");
+	CHECK_TEXT(last[1].text, "tokens_count");
+	CHECK(last[2].number.value == 1e6 && last[3].number.value == 40e-6);
+	CHECK(last[3].number.low == 38e-6 && last[3].number.high == 42e-6);
+	CHECK(last[4].number.value == 35e-6);
+	CHECK_TEXT(last[5].text, "yes");
+	CHECK_TEXT(table->cells[5].text, "no");
 }
 
 /* Products of two number types share a drawing, and attention has its own. A line over sizes has
@@ -209,18 +233,7 @@ static void kernels_of_one_sort_share_a_drawing(void)
 	of_gpu.recording = &own;
 	calibration_drawings(arena, &of_gpu, &drawings);
 	CHECK_PART(shapes_of(arena, drawings[0].drawing), "a GPU, probe, today: 3 passes");
-	const struct calibration second = {.recording = &recording, .series = {&series[3], 1, 1}};
-	const struct calibration *both[] = {&calibration, &second};
-	const struct result_table *table = calibration_points(arena, both, 2);
-	CHECK(table->row_count == 10 && table->column_count == 6);
-	const struct result_cell *last = &table->cells[9 * 6];
-	CHECK_TEXT(last[0].text, "attention");
-	CHECK_TEXT(last[1].text, "tokens_count");
-	CHECK(last[2].number.value == 1e6 && last[3].number.value == 40e-6);
-	CHECK(last[3].number.low == 38e-6 && last[3].number.high == 42e-6);
-	CHECK(last[4].number.value == 35e-6);
-	CHECK_TEXT(last[5].text, "yes");
-	CHECK_TEXT(table->cells[5].text, "no");
+	check_points(arena, &calibration);
 	arena_free(arena);
 }
 

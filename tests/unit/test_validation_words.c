@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `validate` prints about two datasets whose outcomes are made up: each number stands in its
- * own place. */
+/* Tests that `validate` prints each number in its own place, with outcomes that are made up. */
 #include "sim/base/arena.h"
 #include "sim/report/validation.h"
 #include "tests/test.h"
@@ -39,9 +38,8 @@ struct world {
 	struct dataset_outcome outcome;
 };
 
-static struct world *world_of(void)
+static void set_rows(struct world *w)
 {
-	struct world *w = ARENA_NEW(arena, struct world);
 	w->good = (struct prediction){
 		.ok = true, .bottleneck = "kernel-bound", .gpu_utilization = estimate_exact(0.75)};
 	w->bad = (struct prediction){.reason = "timeout", .gpu_utilization = ESTIMATE_NONE};
@@ -67,6 +65,12 @@ static struct world *world_of(void)
 	w->outcomes[1].predicted = estimate_exact(40);
 	w->outcomes[1].error = -0.2;
 	w->outcomes[3].predicted = estimate_exact(7);
+}
+
+static struct world *world_of(void)
+{
+	struct world *w = ARENA_NEW(arena, struct world);
+	set_rows(w);
 	w->titles[0].title = "slow";
 	w->titles[1].title = "fast";
 	for (size_t i = 0; i < 2; i++) {
@@ -223,7 +227,8 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-static void json_has_each_number_at_its_key(void)
+/* Adds the numbers of formulas. */
+static struct world *world_with_formulas(void)
 {
 	struct world *w = world_of();
 	w->dataset.pencil.asked = true;
@@ -243,6 +248,12 @@ static void json_has_each_number_at_its_key(void)
 		.added = {summary(3, 0.4, "x"), summary(3, 0.5, "y"), summary(3, 0.6, "z")}};
 	w->outcome.pencils = w->pencils;
 	w->outcome.pencil_count = 1;
+	return w;
+}
+
+static void json_has_each_number_at_its_key(void)
+{
+	const struct world *w = world_with_formulas();
 	const struct dataset_outcome *list[] = {&w->outcome};
 	const struct validation v = {arena, list, 1};
 	FILE *file = tmpfile();
@@ -280,7 +291,14 @@ static void json_has_each_number_at_its_key(void)
 	CHECK(begins(
 		after(after(json, "\"title\": \"slow\""), "\"verdict\": \"fail\", \"reason\": "),
 		"\"timeout\""));
-	file = tmpfile();
+}
+
+static void csv_has_the_errors_of_formulas(void)
+{
+	const struct world *w = world_with_formulas();
+	const struct dataset_outcome *list[] = {&w->outcome};
+	const struct validation v = {arena, list, 1};
+	FILE *file = tmpfile();
 	validation_csv(file, &v);
 	const char *csv = read_back(file);
 	CHECK_PART(csv, "\nset,a,test,100,110,105,120,0.1,ok,throughput,images/s,5,6\r\n");
@@ -289,10 +307,9 @@ static void json_has_each_number_at_its_key(void)
 }
 
 static const struct test tests[] = {
-	TEST(each_number_of_a_summary_has_its_place),
-	TEST(lines_without_numbers_are_left_out),
-	TEST(all_datasets_have_a_summary_by_role),
-	TEST(json_has_each_number_at_its_key),
+	TEST(each_number_of_a_summary_has_its_place), TEST(lines_without_numbers_are_left_out),
+	TEST(all_datasets_have_a_summary_by_role),    TEST(json_has_each_number_at_its_key),
+	TEST(csv_has_the_errors_of_formulas),
 };
 
 int main(void)
