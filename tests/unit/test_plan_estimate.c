@@ -239,6 +239,81 @@ static void timetable_gathers_in_each_pass_and_reduces_beside_them(void)
 	CHECK_NEAR(timetable_s(params, 3, 1, &gpu, 0), 28 + 1, 1e-9);
 }
 
+/* Unequal units of two stages: the embedding and a block, a block and the logits. With a layout of
+ * four parts each stage has two of them, and the stages take them in turn. */
+static const struct unit_least unequal[4] = {
+	{0, 1, 10, 5, 1, 1}, {0, 2, 20, 7, 2, 2}, {0, 4, 1, 11, 50, 3}, {0, 8, 2, 13, 60, 4}};
+
+/* Returns the end of a step of two micro-batches. The two ranks of a data group send a byte in 1 s
+ * through a gather or a reduction, and in 2 s through an all-reduce. */
+static double unequal_s(struct plan_params params, double message_s)
+{
+	static const struct plan_links links = {1, 0.5, 1e12};
+	struct unit_least units[4];
+	params.pp_count = 2;
+	params.global_batch_count = 4;
+	const struct training_plan *plan = plan_of(params, 4);
+	for (size_t i = 0, first = 0; i < 4; i++, first = plan_unit_end(plan, first)) {
+		units[i] = unequal[i];
+		units[i].first = first;
+		if (!plan->schedule->splits_backward)
+			units[i].weights_s = 0;
+	}
+	return plan_timetable_s(arena, plan, units, 4, &links, message_s);
+}
+
+/* Passes take 3 and 30 s in the first stage, 12 and 3 s in the second. So the second stage works
+ * from 3 to 33 s, and the first one goes back from 18 to 78 s. Its last pass has the gradients of
+ * the block at 68 s and of the embedding at 78 s. All-reduces end at 80 s. Each rank that updates a
+ * part reduces until 79 s and then gathers 3 B. The second stage reduces until 39 s and then
+ * gathers 110 B. FSDP gathers that in each pass: the second stage ends its passes at 3 + 4 x 110 s,
+ * the last one of the first stage begins then, has the gradients of the block at 463 s, and those
+ * of the embedding at 473 s. */
+static void unequal_stages_end_with_their_own_collectives(void)
+{
+	struct plan_params params = one_gpu;
+	CHECK_NEAR(unequal_s(params, 0), 78 + 2, 1e-9);
+	for (int sharding = SHARDING_OPTIMIZER; sharding <= SHARDING_GRADIENTS; sharding++) {
+		params.sharding = sharding;
+		params.overlap_parameters = false;
+		CHECK_NEAR(unequal_s(params, 0), 39 + 110, 1e-9);
+		params.overlap_parameters = true;
+		CHECK_NEAR(unequal_s(params, 0), 78 + 1, 1e-9);
+	}
+	params.sharding = SHARDING_PARAMETERS;
+	CHECK_NEAR(unequal_s(params, 0), 443 + 30 + 1, 1e-9);
+}
+
+/* Gradients of weights take 12 s in the first stage and 24 s in the second. The first stage does
+ * them from 48 and from 90 to 102 s, so the embedding's all-reduce ends at 104 s. The second one
+ * delays its first ones by a micro-batch: from 33 to 81 s. With FSDP these passes do not gather.
+ * The second stage then ends at 443 + 48 s and reduces 3 B behind that. */
+static void gradients_of_weights_are_reduced_behind_their_own_passes(void)
+{
+	struct plan_params params = one_gpu;
+	params.schedule = "zb-h1";
+	CHECK_NEAR(unequal_s(params, 0), 102 + 2, 1e-9);
+	params.sharding = SHARDING_PARAMETERS;
+	CHECK_NEAR(unequal_s(params, 0), 443 + 48 + 3, 1e-9);
+}
+
+/* Forward passes through the parts end at 1 and 2, 3 and 5, 7 and 11, 15 and 23 s; backward passes
+ * at 25 and 27, 26 and 28, 47 and 67, 57 and 77 s. The last part has its receive posted, so only
+ * stages that wait are later with messages of 0.5 s: the second part begins at 1.5, the last one at
+ * 8.5 s, its backward passes end at 26.5 and 28.5 s, those of the second part at 48.5 and 68.5 s,
+ * and that of the first part begins 0.5 s behind. Each rank of the second stage reduces 2 B of its
+ * block behind its last pass at 67 s, and then gathers 62 B of both parts. */
+static void stages_take_their_parts_in_turn(void)
+{
+	struct plan_params params = one_gpu;
+	params.chunks_count = 2;
+	params.layout = "E|t|t|L";
+	CHECK_NEAR(unequal_s(params, 0), 77 + 2, 1e-9);
+	CHECK_NEAR(unequal_s(params, 0.5), 68.5 + 0.5 + 10 + 2, 1e-9);
+	params.sharding = SHARDING_OPTIMIZER;
+	CHECK_NEAR(unequal_s(params, 0), 67 + 2 + 62, 1e-9);
+}
+
 /* A stage with one chunk receives a message only when it waits for it. So the second stage begins
  * 0.5 s later, and both wait for 0.5 s before each further pair of passes that the stages take in
  * turn: backward of the first micro-batch of the first stage goes from 9 to 13 s, that of the third
@@ -415,6 +490,9 @@ static void links_of_a_job_are_those_of_its_first_machine_and_of_its_gpus(void)
 static const struct test tests[] = {
 	TEST(time_of_a_micro_batch_is_that_of_the_second_one_of_a_step),
 	TEST(links_of_a_job_are_those_of_its_first_machine_and_of_its_gpus),
+	TEST(unequal_stages_end_with_their_own_collectives),
+	TEST(gradients_of_weights_are_reduced_behind_their_own_passes),
+	TEST(stages_take_their_parts_in_turn),
 	TEST(only_trained_parameters_are_gathered_and_reduced),
 	TEST(messages_delay_stages_that_wait_for_them),
 	TEST(data_groups_send_over_rings_and_trees),
