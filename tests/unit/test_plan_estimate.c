@@ -314,6 +314,54 @@ static void stages_take_their_parts_in_turn(void)
 	CHECK_NEAR(unequal_s(params, 0), 67 + 2 + 62, 1e-9);
 }
 
+/* Three stages: the embedding, a block, and a block with the logits. A micro-batch takes 4, 6 and
+ * 220 s in them. The last one begins 1 + 2 s later, works for two micro-batches, and gradients pass
+ * the other two in 3 + 4 s. Behind that, the first stage reduces 10 B in 20 s, beside its last pass
+ * of 3 s. With gradients of weights apart, nothing waits behind the last stage, which then needs 2 x
+ * 24 s more, and the first stage ends before. */
+static void least_time_begins_and_ends_with_the_other_stages(void)
+{
+	static const struct plan_links links = {1, 0.5, 1e12};
+	struct unit_least units[4] = {
+		{0, 1, 3, 0, 0, 10}, {0, 2, 4, 0, 0, 0}, {0, 40, 60, 0, 0, 0}, {0, 50, 70, 0, 0, 0}};
+	struct plan_params params = one_gpu;
+	params.pp_count = 3;
+	params.global_batch_count = 4;
+	params.embedding_as_block = true;
+	const struct training_plan *plan = plan_of(params, 6);
+	for (size_t i = 0, first = 0; i < 4; i++, first = plan_unit_end(plan, first))
+		units[i].first = first;
+	CHECK_NEAR(plan_least_s(plan, units, 4, &links), 3 + 2 * 220 + 7 + 20 - 3, 1e-9);
+	CHECK_NEAR(plan_busiest_s(plan, units, 4), 2 * 220, 1e-9);
+	params.schedule = "zb-h1";
+	for (size_t i = 0; i < 4; i++)
+		units[i].weights_s = unequal[i].weights_s;
+	CHECK_NEAR(plan_least_s(plan_of(params, 6), units, 4, &links), 3 + 2 * (220 + 24), 1e-9);
+}
+
+/* Two stages with two parts each take 16 and 32 s for a micro-batch. The second one begins 1 s later,
+ * and gradients need 10 s through the first part behind it. FSDP gathers 62 B of the second stage
+ * twice for each micro-batch, and reduces 6 B. */
+static void least_time_counts_all_parts_of_a_stage(void)
+{
+	static const struct plan_links links = {1, 0.5, 1e12};
+	struct unit_least units[4];
+	struct plan_params params = one_gpu;
+	params.pp_count = params.chunks_count = 2;
+	params.layout = "E|t|t|L";
+	params.global_batch_count = 4;
+	const struct training_plan *plan = plan_of(params, 4);
+	for (size_t i = 0, first = 0; i < 4; i++, first = plan_unit_end(plan, first)) {
+		units[i] = unequal[i];
+		units[i].first = first;
+		units[i].weights_s = 0;
+	}
+	CHECK_NEAR(plan_least_s(plan, units, 4, &links), 1 + 2 * 32 + 10, 1e-9);
+	CHECK_NEAR(plan_busiest_s(plan, units, 4), 2 * 32, 1e-9);
+	params.sharding = SHARDING_PARAMETERS;
+	CHECK_NEAR(plan_least_s(plan_of(params, 4), units, 4, &links), 2 * (2 * 62 + 6), 1e-9);
+}
+
 /* A stage with one chunk receives a message only when it waits for it. So the second stage begins
  * 0.5 s later, and both wait for 0.5 s before each further pair of passes that the stages take in
  * turn: backward of the first micro-batch of the first stage goes from 9 to 13 s, that of the third
@@ -490,6 +538,52 @@ static void links_of_a_job_are_those_of_its_first_machine_and_of_its_gpus(void)
 static const struct test tests[] = {
 	TEST(time_of_a_micro_batch_is_that_of_the_second_one_of_a_step),
 	TEST(links_of_a_job_are_those_of_its_first_machine_and_of_its_gpus),
+/* Each of two GPUs holds 2 of 4 experts. Only the router of 8 x 4 is gathered and reduced with the
+ * other parameters. The rows of 2 x 16 x 2 experts of 8 features go to the experts and back, 4 B each,
+ * half of them to the other GPU. Gradients of weights are apart only in schedules that delay them. */
+static void experts_exchange_rows_and_keep_their_parameters(void)
+{
+	static const char text[] =
+		"network = { name = \"m\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
+		"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 1; layers = (\n"
+		"  { name = \"x\"; op = \"experts\"; experts = 4; top = 2; hidden = 6; } ); },\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	static const struct gpu_params gpu = {
+		.fp32_flops = 1e9, .memory_bandwidth_Bps = 1e9, .memory_efficiency_ratio = 1};
+	static const struct efficiency_params at_peak = {.peak_ratio = 1};
+	static const struct stack_params fp32;
+	struct diag *diag = diag_new(arena);
+	struct unit_least block[3]; /* fast links, slow links, gradients of weights apart */
+	for (size_t i = 0; i < 3; i++) {
+		struct plan_params params = one_gpu;
+		const char *why = NULL;
+		size_t count;
+		params.ep_count = params.micro_batch_count = 2;
+		params.schedule = i == 2 ? "zb-h1" : "1f1b";
+		const struct network *network =
+			network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text), 0);
+		const struct plan_step step = {.plan = plan_new(arena, network, &params, 2, &why),
+					       .stack = &fp32,
+					       .gpu = &gpu,
+					       .efficiency = &at_peak};
+		block[i] = plan_units_least(arena, &step, i == 1 ? 1e3 : 1e30, &count)[1];
+	}
+	CHECK_NEAR(block[0].gathered_B, 4 * 8 * 4, 0);
+	CHECK_NEAR(block[0].reduced_B, 4 * 8 * 4, 0);
+	double rows_s = 2 * (2 * 16 * 2 * 8 * 4) / 2.0 / 1e3;
+	CHECK_NEAR(block[1].forward_s - block[0].forward_s, rows_s, 1e-9);
+	CHECK_NEAR(block[1].backward_s - block[0].backward_s, rows_s, 1e-9);
+	CHECK_NEAR(block[0].weights_s, 0, 0);
+	CHECK(block[2].weights_s > 0 && block[2].backward_s > block[2].weights_s);
+	CHECK_NEAR(block[2].backward_s + block[2].weights_s, block[0].backward_s, 1e-9);
+}
+
+static const struct test tests[] = {
+	TEST(least_time_begins_and_ends_with_the_other_stages),
+	TEST(least_time_counts_all_parts_of_a_stage),
+	TEST(experts_exchange_rows_and_keep_their_parameters),
 	TEST(unequal_stages_end_with_their_own_collectives),
 	TEST(gradients_of_weights_are_reduced_behind_their_own_passes),
 	TEST(stages_take_their_parts_in_turn),

@@ -172,6 +172,21 @@ static void bundles_of_the_policy_are_reduced_when_they_are_ready(void)
 			for (size_t i = c.first; i-- > 0 && !is_launch(&calls.items[i], "B2");)
 				copied_B += calls.items[i].kind == CALL_LAUNCH;
 			CHECK_NEAR(copied_B, whole, 0);
+			size_t behind = kernel_at(&calls, "update", false);
+			while (calls.items[--behind].kind != CALL_LAUNCH)
+				;
+			if (!whole)
+				continue;
+			/* updates wait for the copy out of the buffer */
+			size_t record = behind;
+			while (calls.items[record].kind != CALL_EVENT_RECORD ||
+			       calls.items[record].stream != calls.items[behind].stream)
+				record++;
+			CHECK(behind > c.last && calls.items[behind].stream > 0);
+			CHECK(calls.items[record + 1].kind == CALL_STREAM_WAIT_EVENT);
+			CHECK(calls.items[record + 1].stream == 0);
+			CHECK(calls.items[record + 1].event == calls.items[record].event);
+			CHECK(record < kernel_at(&calls, "update", false));
 		}
 }
 

@@ -365,6 +365,37 @@ static void stages_with_several_chunks_post_receives_early(void)
 	arena_free(arena);
 }
 
+/* Stages 0 and 1 of four GPUs with two parts each: GPU 1 sends to GPU 3 and receives from it, in both
+ * directions, for each of two micro-batches. Its two parts have three borders with those of GPU 3. */
+static void messages_go_round_from_the_last_stage_to_the_first(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.pp_count = params.chunks_count = 2;
+	params.embedding_as_block = params.loss_as_block = true;
+	params.global_batch_count = 4;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 4, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, NULL, NULL};
+	for (size_t rank = 1; rank < 4; rank += 2) {
+		const struct call_thread *thread = plan_program(arena, &step, rank)->threads;
+		size_t counts[2][2] = {{0}};
+		for (size_t i = 0; i < thread->count; i++) {
+			const struct cuda_call *call = &thread->items[i].call;
+			if (thread->items[i].kind != ITEM_CALL ||
+			    (call->kind != CALL_SEND && call->kind != CALL_RECEIVE))
+				continue;
+			CHECK(call->peer == 4 - rank);
+			counts[call->kind == CALL_SEND][call->tag]++;
+		}
+		/* down the parts the first GPU sends twice, and up once */
+		CHECK(counts[rank == 1][0] == 2 * 2 && counts[rank != 1][0] == 2);
+		CHECK(counts[rank != 1][1] == 2 * 2 && counts[rank == 1][1] == 2);
+	}
+	arena_free(arena);
+}
+
 /* Two GPUs of a tensor group divide queries with keys and values, the attention, both sides of the
  * activation, the logits and their loss. All other layers have all features on each GPU. */
 static void tensor_groups_halve_features(void)
@@ -465,6 +496,7 @@ static void a_layout_gives_each_part_its_blocks(void)
 }
 
 static const struct test tests[] = {
+	TEST(messages_go_round_from_the_last_stage_to_the_first),
 	TEST(a_step_carries_the_bytes_of_the_formulas),
 	TEST(a_bucket_with_as_many_gradients_as_its_size_is_full),
 	TEST(only_trained_parameters_have_gradients),
