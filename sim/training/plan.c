@@ -285,7 +285,6 @@ static bool fill_shard(struct checker *c, const struct network *network)
 					     "(write plan.ep=1)",
 					     network->name));
 	const char *why;
-	plan->sequence = params.sequence && params.tensor_count > 1;
 	plan->shard = shard_new(c->arena, network, &params, &why);
 	return plan->shard ? true : fails(c, why);
 }

@@ -68,7 +68,6 @@ struct training_plan {
 	size_t unit_count;   /* blocks, and what is before and behind them (plan_units.h) */
 	const size_t *units; /* by layer: the unit that holds it */
 	const size_t *parts; /* by layer: number of the part of the network that holds it */
-	bool sequence;
 };
 
 /* Completes the plan of a job on rank_count GPUs. Returns NULL if it is impossible; then *why says

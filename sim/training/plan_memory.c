@@ -338,7 +338,7 @@ double plan_message_B(const struct training_plan *plan, const struct stack_param
 		last--;
 	if (network->sequence == 0)
 		return network->layers[last].output_count * element_B;
-	if (plan->params->scatter_gather || plan->sequence)
+	if (plan->params->scatter_gather || plan->params->sequence_parallel)
 		parts *= (double)plan->sizes[AXIS_TENSOR];
 	return (double)(network->layers[last].channels * network->sequence) / parts * element_B;
 }

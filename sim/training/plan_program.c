@@ -465,7 +465,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.graph = &graph,
 		.rank = rank,
 		.stage = plan_index(plan, rank, AXIS_PIPELINE),
-		.scatters = plan->params->scatter_gather && !plan->sequence,
+		.scatters = plan->params->scatter_gather && !plan->params->sequence_parallel,
 	};
 	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
 					     plan->played_count};

@@ -317,13 +317,15 @@ static void stages_take_their_parts_in_turn(void)
 /* Three stages: the embedding, a block, and a block with the logits. A micro-batch takes 4, 6 and
  * 220 s in them. The last one begins 1 + 2 s later, works for two micro-batches, and gradients pass
  * the other two in 3 + 4 s. Behind that, the first stage reduces 10 B in 20 s, beside its last pass
- * of 3 s. With gradients of weights apart, nothing waits behind the last stage, which then needs 2 x
- * 24 s more, and the first stage ends before. */
+ * of 3 s. With gradients of weights apart, nothing waits behind the last stage, which then needs 2
+ * x 24 s more, and the first stage ends before. */
 static void least_time_begins_and_ends_with_the_other_stages(void)
 {
 	static const struct plan_links links = {1, 0.5, 1e12};
-	struct unit_least units[4] = {
-		{0, 1, 3, 0, 0, 10}, {0, 2, 4, 0, 0, 0}, {0, 40, 60, 0, 0, 0}, {0, 50, 70, 0, 0, 0}};
+	struct unit_least units[4] = {{0, 1, 3, 0, 0, 10},
+				      {0, 2, 4, 0, 0, 0},
+				      {0, 40, 60, 0, 0, 0},
+				      {0, 50, 70, 0, 0, 0}};
 	struct plan_params params = one_gpu;
 	params.pp_count = 3;
 	params.global_batch_count = 4;
@@ -339,9 +341,9 @@ static void least_time_begins_and_ends_with_the_other_stages(void)
 	CHECK_NEAR(plan_least_s(plan_of(params, 6), units, 4, &links), 3 + 2 * (220 + 24), 1e-9);
 }
 
-/* Two stages with two parts each take 16 and 32 s for a micro-batch. The second one begins 1 s later,
- * and gradients need 10 s through the first part behind it. FSDP gathers 62 B of the second stage
- * twice for each micro-batch, and reduces 6 B. */
+/* Two stages with two parts each take 16 and 32 s for a micro-batch. The second one begins 1 s
+ * later, and gradients need 10 s through the first part behind it. FSDP gathers 62 B of the second
+ * stage twice for each micro-batch, and reduces 6 B. */
 static void least_time_counts_all_parts_of_a_stage(void)
 {
 	static const struct plan_links links = {1, 0.5, 1e12};
@@ -360,6 +362,11 @@ static void least_time_counts_all_parts_of_a_stage(void)
 	CHECK_NEAR(plan_busiest_s(plan, units, 4), 2 * 32, 1e-9);
 	params.sharding = SHARDING_PARAMETERS;
 	CHECK_NEAR(plan_least_s(plan_of(params, 4), units, 4, &links), 2 * (2 * 62 + 6), 1e-9);
+	params = one_gpu;
+	params.pp_count = 2;
+	params.global_batch_count = 4;
+	/* with one part each, the first stage is busier */
+	CHECK_NEAR(plan_busiest_s(plan_of(params, 4), units, 4), 2 * 33, 1e-9);
 }
 
 /* A stage with one chunk receives a message only when it waits for it. So the second stage begins
@@ -539,8 +546,9 @@ static const struct test tests[] = {
 	TEST(time_of_a_micro_batch_is_that_of_the_second_one_of_a_step),
 	TEST(links_of_a_job_are_those_of_its_first_machine_and_of_its_gpus),
 /* Each of two GPUs holds 2 of 4 experts. Only the router of 8 x 4 is gathered and reduced with the
- * other parameters. The rows of 2 x 16 x 2 experts of 8 features go to the experts and back, 4 B each,
- * half of them to the other GPU. Gradients of weights are apart only in schedules that delay them. */
+ * other parameters. The rows of 2 x 16 x 2 experts of 8 features go to the experts and back, 4 B
+ * each, half of them to the other GPU. Gradients of weights are apart only in schedules that delay
+ * them. */
 static void experts_exchange_rows_and_keep_their_parameters(void)
 {
 	static const char text[] =

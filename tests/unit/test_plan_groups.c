@@ -31,8 +31,8 @@ static struct training_plan plan_of(const struct plan_params *params, enum plan_
 				      .expert_count = 4};
 }
 
-/* Rank 1 + 2 (2 + 3 (3 + 4 x 1)) = 47 is number 1 of tp, 2 of cp, 3 of dp and 1 of pp, and number 23
- * of the 24 ranks of its stage. The embedding's matrix is in the first and in the last stage. */
+/* Rank 1 + 2 (2 + 3 (3 + 4 x 1)) = 47 is number 1 of tp, 2 of cp, 3 of dp and 1 of pp, and number
+ * 23 of the 24 ranks of its stage. The embedding's matrix is in the first and in the last stage. */
 static void ranks_next_to_each_other_are_of_the_innermost_group(void)
 {
 	struct plan_params params = one_gpu;
@@ -57,9 +57,9 @@ static void ranks_next_to_each_other_are_of_the_innermost_group(void)
 	CHECK(plan_sharers(&plan) == 3 * 4 / 2);
 }
 
-/* The same place is rank 1 + 3 (1 + 2 (3 + 4 x 2)) = 70 if stages are innermost, and rank 1 + 2 (1 +
- * 3 (3 + 4 x 2)) = 69 if they are in the middle. It is number 23 of its stage in both. Expert groups
- * are neighbours within the stage. */
+/* The same place is rank 1 + 3 (1 + 2 (3 + 4 x 2)) = 70 if stages are innermost, and rank 1 + 2 (1
+ * + 3 (3 + 4 x 2)) = 69 if they are in the middle. It is number 23 of its stage in both. Expert
+ * groups are neighbours within the stage. */
 static void experts_are_neighbours_within_their_stage(void)
 {
 	const struct training_plan innermost =
@@ -95,15 +95,15 @@ static void embedding_or_loss_takes_its_own_place(void)
 }
 
 /* Four stages with one part each repeat after 1 or 2 micro-batches. Behind the first 4, a period of
- * 2 and the rest of 23 are 7. With several parts, a period has 4, so 22 micro-batches begin with 4 +
- * 4 + 2. A plan that is not longer than its programs is played whole. */
+ * 2 and the rest of 23 are 7. With several parts, a period has 4, so 22 micro-batches begin with 4
+ * + 4 + 2. A plan that is not longer than its programs is played whole. */
 static void programs_have_whole_periods_of_micro_batches(void)
 {
 	static const struct {
 		size_t chunks, all, periods, played;
-	} rows[] = {{1, 23, 0, 7},  {1, 23, 2, 11},  {1, 24, 2, 10},  {1, 11, 2, 11}, {1, 12, 2, 10},
-		    {1, 9, 2, 9},   {2, 24, 0, 8},   {2, 22, 0, 10},  {2, 24, 3, 20}, {2, 24, 4, 24},
-		    {2, 25, 4, 25}, {2, 400, 2, 16}};
+	} rows[] = {{1, 23, 0, 7},  {1, 23, 2, 11}, {1, 24, 2, 10}, {1, 11, 2, 11},
+		    {1, 12, 2, 10}, {1, 9, 2, 9},   {2, 24, 0, 8},  {2, 22, 0, 10},
+		    {2, 24, 3, 20}, {2, 24, 4, 24}, {2, 25, 4, 25}, {2, 400, 2, 16}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct training_plan plan = {.params = &one_gpu,
 						   .sizes = {1, 1, 1, 4},

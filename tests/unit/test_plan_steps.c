@@ -365,8 +365,9 @@ static void stages_with_several_chunks_post_receives_early(void)
 	arena_free(arena);
 }
 
-/* Stages 0 and 1 of four GPUs with two parts each: GPU 1 sends to GPU 3 and receives from it, in both
- * directions, for each of two micro-batches. Its two parts have three borders with those of GPU 3. */
+/* Stages 0 and 1 of four GPUs with two parts each: GPU 1 sends to GPU 3 and receives from it, in
+ * both directions, for each of two micro-batches. Its two parts have three borders with those of
+ * GPU 3. */
 static void messages_go_round_from_the_last_stage_to_the_first(void)
 {
 	struct arena *arena = arena_new();
