@@ -75,6 +75,8 @@ struct job_world {
 	const struct gradients *gradients;
 	size_t rank_count, job_count, step_count;
 	uint32_t copies;                     /* ranks that each rank represents; 0: only itself */
+	uint32_t first_more;                 /* ranks that the first rank represents in addition */
+	size_t guest_count;                  /* guests, each with as many neighbouring ranks */
 	size_t server_count;                 /* 0 or 1 server in host memory */
 	double round_trip_s, slowdown_ratio; /* of the first rank only */
 	uint64_t seed;
@@ -122,6 +124,7 @@ static inline void setup(struct job_world *b, const char *policy)
 				.profile = &hand_made,
 				.rank_count = 2,
 				.job_count = 1,
+				.guest_count = 1,
 				.step_count = STEPS,
 				.slowdown_ratio = 1,
 				.first_input_ratio = 1,
@@ -326,14 +329,15 @@ static inline const struct program *copy_program(struct job_world *b, const stru
 	return copy;
 }
 
-static inline void build_job(struct job_world *b, size_t index, struct guest *guest)
+static inline void build_job(struct job_world *b, size_t index, struct guest *const *guests)
 {
 	const char *name = arena_printf(b->arena, "job%zu", index);
 	struct comm_rank places[RANKS_MAX + 1] = {0};
 	struct dp_rank ranks[RANKS_MAX] = {0};
 	uint32_t *copies = ARENA_ARRAY(b->arena, b->rank_count, uint32_t);
 	for (size_t i = 0; i < b->rank_count; i++) {
-		copies[i] = b->copies;
+		struct guest *guest = guests[i * b->guest_count / b->rank_count];
+		copies[i] = b->copies + (i == 0 ? b->first_more : 0);
 		struct gpu *gpu = b->gpus[index * b->rank_count + i];
 		places[i] = (struct comm_rank){.gpu = gpu, .guest = guest};
 		ranks[i] = (struct dp_rank){.context = gpu_context_new(gpu, name, 1),
@@ -344,7 +348,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					    .input = build_input(b, gpu, guest),
 					    .slowdown_ratio = i ? 1 : b->slowdown_ratio};
 	}
-	places[b->rank_count].guest = guest;
+	places[b->rank_count].guest = guests[0];
 	const struct communicator_spec comm = {.arena = b->arena,
 					       .engine = b->engine,
 					       .fabric = b->fabric,
@@ -356,7 +360,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					       .seed = b->seed,
 					       .failed = comm_failed};
 	b->comm[index] = b->rank_count > 1 ? communicator_new(&comm) : NULL;
-	size_t all_count = b->rank_count * (b->copies > 0 ? b->copies : 1);
+	size_t all_count = b->rank_count * (b->copies > 0 ? b->copies : 1) + b->first_more;
 	struct step_writer writer = writer_new(b);
 	const struct gradients *gradients = put_step(b, &writer, all_count);
 	const struct call_thread thread = {"main", writer.items.items, writer.items.count};
@@ -394,11 +398,13 @@ static inline void run(struct job_world *b)
 		engine_trace_set(b->engine, trace_new(b->arena));
 	b->fabric = fabric_new(b->arena, b->engine);
 	struct host *host = host_new(b->arena, b->engine, b->fabric, "host", &b->host_params);
-	struct guest *guest =
-		guest_new(host, "os", fabric_node_find(b->fabric, "host"), &b->guest_params);
+	struct guest *guests[RANKS_MAX];
+	for (size_t i = 0; i < b->guest_count; i++)
+		guests[i] = guest_new(host, i ? arena_printf(b->arena, "os%zu", i) : "os",
+				      fabric_node_find(b->fabric, "host"), &b->guest_params);
 	build_wires(b);
 	for (size_t i = 0; i < b->job_count; i++)
-		build_job(b, i, guest);
+		build_job(b, i, guests);
 	CHECK(engine_run(b->engine) == ENGINE_DRAINED);
 	for (size_t i = 0; i < b->job_count; i++)
 		CHECK(b->steps[i].count == b->step_count);

@@ -23,6 +23,23 @@ static void one_rank_needs_no_exchange(void)
 	release(&b);
 }
 
+/* A single rank has its updates in the program, unless its engine issues each when the gradient is
+ * there. Then the host learns of gradients 3 after the end of backward, and updates run until 24.5.
+ */
+static void an_engine_issues_updates_of_a_single_rank(void)
+{
+	for (int computed = 0; computed < 2; computed++) {
+		struct job_world b;
+		setup(&b, "horovod");
+		b.rank_count = 1;
+		b.exchange.announce = computed ? ANNOUNCE_COMPUTED : ANNOUNCE_ISSUED;
+		b.exchange.callback_s = 3 * MS;
+		run(&b);
+		check_step(&b, 1, computed ? 24.5 : 21.5);
+		release(&b);
+	}
+}
+
 /* One rank stands for 100,000, whose 93 s of kernels are together more than 2^63 ps. */
 static void times_of_many_ranks_are_added_up(void)
 {
@@ -241,6 +258,23 @@ static void slowest_rank_sets_the_step_time(void)
 	release(&b);
 }
 
+/* As above, but the slow rank stands for three of four. Means over ranks count it three times. */
+static void means_count_each_rank_as_often_as_it_stands_for_others(void)
+{
+	struct job_world b;
+	setup(&b, "after_backward");
+	b.slowdown_ratio = 1.5;
+	b.copies = 1;
+	b.first_more = 2;
+	run(&b);
+	check_step(&b, 0, 44.25);
+	CHECK_NEAR(step_of(&b, 0)->straggler_s, 10.0 / 4 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 0)->exposed_s, 12 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 0)->kernel_s, (3 * 32.25 + 21.5 + 0.75) / 4 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 0)->gpu_busy_s, (3 * 32.25 + 21.5 + 0.75) / 4 * MS, 1e-9);
+	release(&b);
+}
+
 /* A rank may be four times as fast as the program says: only noise has a least factor. */
 static void fast_rank_keeps_its_ratio(void)
 {
@@ -393,6 +427,25 @@ static void network_threads_take_their_cores_once_for_each_guest(void)
 		}
 }
 
+/* Four ranks in two guests have two processes, each of which has its threads of the network. */
+static void each_guest_has_threads_of_the_network(void)
+{
+	struct job_world b;
+	setup(&b, "after_backward");
+	b.host_params.cores_count = 8;
+	b.host_params.clock_Hz = REFERENCE_CLOCK_HZ;
+	b.exchange.network_threads_count = 3;
+	b.across_machines = true;
+	b.rank_count = 4;
+	b.guest_count = 2;
+	run(&b);
+	int pool = 0;
+	while (strcmp(fabric_resource_name(b.fabric, pool), "host.pool") != 0)
+		pool++;
+	CHECK_NEAR(fabric_capacity(b.fabric, pool), 8 - 2 * 3, 1e-12);
+	release(&b);
+}
+
 static void launch_queue_of_one_costs_a_fused_job_nothing(void)
 {
 	struct job_world b;
@@ -493,7 +546,7 @@ static void step_part_with_a_picosecond_too_much_stops_the_run(void)
 	struct guest *guest =
 		guest_new(host, "os", fabric_node_find(b.fabric, "host"), &b.guest_params);
 	build_wires(&b);
-	build_job(&b, 0, guest);
+	build_job(&b, 0, &guest);
 	b.job[0]->spec.step_done = goes_on;
 	engine_at(b.engine, 40000000000, plant_part, &b, 1);
 	CHECK(engine_run(b.engine) == ENGINE_FAILED);
@@ -506,6 +559,9 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(one_rank_needs_no_exchange),
+		TEST(an_engine_issues_updates_of_a_single_rank),
+		TEST(means_count_each_rank_as_often_as_it_stands_for_others),
+		TEST(each_guest_has_threads_of_the_network),
 		TEST(times_of_many_ranks_are_added_up),
 		TEST(step_without_overlap_is_the_sum_of_its_parts),
 		TEST(ring_time_grows_with_the_number_of_ranks),

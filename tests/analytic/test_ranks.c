@@ -13,7 +13,7 @@
 #define MS 1e-3
 #define MB 1e6
 
-enum { GPUS = 2, ITEMS_MAX = 64, WARM = 2, STEPS = 4 };
+enum { GPUS = 3, ITEMS_MAX = 64, WARM = 2, STEPS = 4 };
 
 struct ranks_world {
 	struct comm_world *w;
@@ -22,7 +22,7 @@ struct ranks_world {
 	struct item items[GPUS][ITEMS_MAX];
 	struct call_thread threads[GPUS];
 	struct program programs[GPUS];
-	size_t program_count;
+	size_t program_count, gpu_count;
 	struct workload workload;
 	struct job_run run;
 };
@@ -63,18 +63,20 @@ static struct ranks_world *ranks_world_new(size_t program_count)
 	r->w = w;
 	r->dma = (struct dma_params){.chunk_B = 1e9, .efficiency_ratio = 1};
 	r->program_count = program_count;
+	r->gpu_count = program_count > 2 ? program_count : 2;
 	w->gpu_params.queue_depth_count = 4096;
-	comm_star(w, GPUS, 1e9, 0);
-	for (size_t i = 0; i < GPUS; i++)
+	comm_star(w, r->gpu_count, 1e9, 0);
+	for (size_t i = 0; i < r->gpu_count; i++)
 		comm_link(w, "pcie", "h0", gpu_name(w->gpus[i]), 2e9, 0);
 	for (size_t i = 0; i < program_count; i++) {
 		r->threads[i] = (struct call_thread){.name = "main", .items = r->items[i]};
-		r->programs[i] = (struct program){.threads = &r->threads[i],
-						  .thread_count = 1,
-						  .device_count = (uint16_t)(GPUS / program_count),
-						  .stream_count = 2,
-						  .event_count = 8,
-						  .signal_count = 4};
+		r->programs[i] =
+			(struct program){.threads = &r->threads[i],
+					 .thread_count = 1,
+					 .device_count = (uint16_t)(r->gpu_count / program_count),
+					 .stream_count = 2,
+					 .event_count = 8,
+					 .signal_count = 4};
 	}
 	return r;
 }
@@ -99,12 +101,15 @@ static struct program_gpu place(struct ranks_world *r, size_t gpu)
 static enum engine_end run_job(struct ranks_world *r)
 {
 	struct comm_world *w = r->w;
-	struct program_gpu gpus[GPUS] = {place(r, 0), place(r, 1)};
+	struct program_gpu gpus[GPUS];
 	struct program_rank ranks[GPUS];
+	for (size_t i = 0; i < r->gpu_count; i++)
+		gpus[i] = place(r, i);
 	for (size_t i = 0; i < r->program_count; i++)
-		ranks[i] = (struct program_rank){.guest = w->guests[0],
-						 .program = &r->programs[i],
-						 .gpus = &gpus[i * GPUS / r->program_count]};
+		ranks[i] =
+			(struct program_rank){.guest = w->guests[0],
+					      .program = &r->programs[i],
+					      .gpus = &gpus[i * r->gpu_count / r->program_count]};
 	r->workload = (struct workload){.arena = w->arena,
 					.engine = w->engine,
 					.seed = 1,
@@ -132,6 +137,8 @@ static double run_step_s(struct ranks_world *r)
 {
 	CHECK(run_job(r) == ENGINE_STOPPED);
 	workload_account(&r->workload);
+	fabric_account(r->w->fabric); /* all carried bytes were delivered */
+	CHECK(engine_failure(r->w->engine) == NULL);
 	workload_read(&r->workload, NULL);
 	if (!CHECK(!r->run.failed))
 		return 0;
@@ -337,6 +344,48 @@ static void collectives_of_different_sizes_fail_the_job(void)
 	release(r);
 }
 
+static void collectives_of_different_kinds_fail_the_job(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		peers(r, i, i ? CALL_ALL_GATHER : CALL_ALL_REDUCE, 4 * MB);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	run_job(r);
+	CHECK(r->run.failed);
+	CHECK_PART(r->run.reason, "calls ncclAllGather of 4000000 B, but its peer called "
+				  "ncclAllReduce of 4000000 B");
+	release(r);
+}
+
+/* GPU 0 sends 2 MB to GPU 1 and then 4 MB to GPU 2. In the other case one program has both GPUs,
+ * and sends 6 MB from the first to the second one. */
+static void messages_go_to_the_gpu_that_they_name(void)
+{
+	struct ranks_world *r = ranks_world_new(3);
+	for (size_t i = 1; i < 3; i++) {
+		struct cuda_call *sent = call(r, 0, CALL_SEND);
+		struct cuda_call *received = call(r, i, CALL_RECEIVE);
+		sent->peer = (uint32_t)i;
+		sent->payload_B = received->payload_B = (double)i * 2 * MB;
+	}
+	for (size_t i = 0; i < 3; i++)
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	CHECK_NEAR(run_step_s(r), 6 * MS, 1e-9);
+	release(r);
+	r = ranks_world_new(1);
+	for (uint16_t i = 0; i < 2; i++) {
+		struct cuda_call *message = call(r, 0, i ? CALL_RECEIVE : CALL_SEND);
+		message->device = i;
+		message->peer = 1U - i;
+		message->payload_B = 6 * MB;
+	}
+	call(r, 0, CALL_DEVICE_SYNCHRONIZE);
+	call(r, 0, CALL_DEVICE_SYNCHRONIZE)->device = 1;
+	CHECK_NEAR(run_step_s(r), 6 * MS, 1e-9);
+	release(r);
+}
+
 /* Ranks can send unequal parts in an all-to-all, but not in an all-gather. */
 static void parts_of_an_all_to_all_may_differ(void)
 {
@@ -415,6 +464,26 @@ static void counters_of_all_communicators_add_up(void)
 	release(r);
 }
 
+/* An all-reduce of 8 ms holds one of 80 multiprocessors, or the 5 that its call says. So a kernel
+ * of 8 ms beside it has 0.1 or 0.5 ms left. */
+static void collectives_hold_the_blocks_that_their_call_says(void)
+{
+	for (int given = 0; given < 2; given++) {
+		struct ranks_world *r = ranks_world_new(2);
+		r->w->gpu_params.multiprocessors_count = 80;
+		r->w->library.block_share_ratio = 1;
+		for (size_t i = 0; i < 2; i++) {
+			peers(r, i, CALL_ALL_REDUCE, 8 * MB);
+			r->items[i][0].call.stream = 1;
+			r->items[i][0].call.tag = given ? 5 : 0;
+			kernel(r, i, 8 * MS);
+			call(r, i, CALL_DEVICE_SYNCHRONIZE);
+		}
+		CHECK_NEAR(run_step_s(r), (given ? 8.5 : 8.1) * MS, 1e-9);
+		release(r);
+	}
+}
+
 /* A message of 8 ms holds one of 80 multiprocessors if the library has one channel, otherwise two.
  * So a kernel of 8 ms beside it has 0.1 or 0.2 ms left. */
 static void message_holds_at_most_two_blocks(void)
@@ -461,6 +530,9 @@ static void a_stuck_job_names_the_operation_without_its_peer(void)
 }
 
 static const struct test tests[] = {
+	TEST(collectives_of_different_kinds_fail_the_job),
+	TEST(messages_go_to_the_gpu_that_they_name),
+	TEST(collectives_hold_the_blocks_that_their_call_says),
 	TEST(parts_of_an_all_to_all_may_differ),
 	TEST(tags_tell_which_messages_match),
 	TEST(tags_do_not_change_what_a_message_holds),
