@@ -5,7 +5,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/engine/engine.h"
-#include "sim/workload/job.h"
+#include "sim/workload/life.h"
 #include "tests/test.h"
 
 enum { STEPS_MAX = 300, JOBS_MAX = 2, WORK_PS = 1000 };
@@ -276,7 +276,45 @@ static void unfinished_jobs_fail_at_a_limit(void)
 	}
 }
 
+/* Three ranks in two processes, whose phases take no time: an event begins, and each process then
+ * has one in each of three phases, and each rank in the two behind them. A limit of events ends the
+ * run before the second process has started, or before two ranks have their batch. The job has no window,
+ * so a run without steps does not fail it. */
+static void a_job_that_starts_waits_for_its_phase(void)
+{
+	static const struct {
+		uint64_t events;
+		const char *text;
+	} rows[] = {{2, "job 'job' waits: phase 'process start' has not ended in 1 places"},
+		    {3 + 2, "job 'job' waits: phase 'graph' has not ended in 2 places"},
+		    {1 + 3 * 2 + 1, "job 'job' waits: phase 'first batch' has not ended in 2 places"}};
+	static const struct phases_params free_phases;
+	static const struct gradients gradients = {.ops_count = 7};
+	static const struct dp_rank ranks[3] = {{.process = 4}, {.process = 4}, {.process = 5}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct workload w = workload_of(1, 1);
+		struct fake f = {.time_s = 1};
+		const struct engine_limits limits = {.events_max = rows[i].events};
+		w.engine = engine_new(w.arena, &limits);
+		add(&w, 0, &f, &equal_steps, "job");
+		const struct life_spec spec = {
+			.params = &free_phases,
+			.steps = {.host = {.rank_count = 3, .gradients = &gradients},
+				  .ranks = ranks},
+			.steps_count = 1};
+		life_begin(&f.job, &spec);
+		CHECK(engine_run(w.engine) == ENGINE_EVENTS);
+		workload_read(&w, NULL);
+		CHECK(!f.run.failed);
+		CHECK_TEXT(workload_unfinished(&w, ENGINE_EVENTS, no_end), rows[i].text);
+		CHECK(f.run.failed);
+		CHECK_TEXT(f.run.reason, rows[i].text);
+		arena_free(w.arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_job_that_starts_waits_for_its_phase),
 	TEST(two_equal_steps_end_the_window),
 	TEST(random_steps_are_not_over_when_two_are_equal),
 	TEST(a_gpu_that_falls_behind_is_measured_by_its_work),
