@@ -44,6 +44,7 @@ struct query { /* a request in the system */
 	uint32_t loading; /* tokens whose keys and values are on their way from it */
 	uint32_t sent;    /* tokens that the front end has sent, or will send */
 	bool storing, begun, measured, refused;
+	bool late;   /* it was loaded during the present iteration, so it waits for the next one */
 	bool missed; /* it is known to miss an objective; set only for verdicts */
 };
 

@@ -58,11 +58,17 @@ static struct query *queue_pop(struct replica *r)
 	return q;
 }
 
-static void join(struct replica *r, struct query *q)
+/* The request's parts begin with the next iteration that ends. */
+static void begin_parts(const struct replica *r, struct query *q)
 {
 	q->kernel_from_ps = r->kernel_sum_ps;
 	q->exchange_from_ps = r->exchange_sum_ps;
 	q->overhead_from_ps = r->overhead_sum_ps;
+}
+
+static void join(struct replica *r, struct query *q)
+{
+	begin_parts(r, q);
 	r->running[r->running_count++] = q;
 }
 
@@ -71,6 +77,8 @@ static void query_loaded(void *ctx, uint64_t arg)
 	struct query *q = ctx;
 	struct replica *r = q->replica;
 	q->parts_ps[SERVE_TRANSFER] += serving_now_ps(r->serving) - q->since_ps;
+	q->since_ps = serving_now_ps(r->serving);
+	q->late = r->busy;
 	q->cached = q->loading;
 	r->loading_count--;
 	join(r, q);
@@ -384,6 +392,11 @@ static void iteration_over(void *ctx, uint64_t arg)
 	r->busy = false;
 	for (size_t i = 0; i < r->running_count; i++) {
 		struct query *q = r->running[i];
+		if (q->late) {
+			q->parts_ps[SERVE_QUEUE] += serving_now_ps(r->serving) - q->since_ps;
+			begin_parts(r, q);
+		}
+		q->late = false;
 		q->cached += q->fresh;
 		prefix_keep(r, q);
 		if (q->fresh > 0 && pending_of(q) == 0)

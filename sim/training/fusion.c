@@ -33,7 +33,7 @@ static bool joins(const struct fusion *f, const struct op *op, uint32_t input)
 	return op->elementwise && from->elementwise && !f->closed[f->group[input]] &&
 	       !f->product[f->group[input]] &&
 	       (f->fusion != FUSION_LAYER || op->layer == from->layer) &&
-	       (from->update_of == op->update_of || from->input_count == 0);
+	       from->update_of == op->update_of;
 }
 
 /* Returns true if the kernel of a product, with what it already computes behind the product, can

@@ -70,7 +70,6 @@ static void hand_over(struct gradient_writer *writer, struct issuer *issuer)
 {
 	size_t count = writer->hand_overs.count;
 	const struct hand_over *last = count ? &writer->hand_overs.items[count - 1] : NULL;
-	FW_ASSERT(count == 0 || last);
 	uint32_t first = last ? last->first + last->count : 0;
 	uint32_t ready = (uint32_t)writer->order.count;
 	if (ready == first)

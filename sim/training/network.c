@@ -29,11 +29,10 @@ bool read_sides(struct network_reader *reader, const struct cfg_node *layer, con
 		const char *thing, const char *name, size_t sides[SIDES])
 {
 	const struct cfg_node *node = cfg_child(layer, key);
-	/* reader->network is set once the image is known: an image of three sides is a volume */
-	bool volume = reader->network ? reader->network->image_depth > 1
-				      : node && cfg_count(node) == SIDES;
 	if (node == NULL)
 		return true;
+	/* reader->network is set once the image is known: an image of three sides is a volume */
+	bool volume = reader->network ? reader->network->image_depth > 1 : cfg_count(node) == SIDES;
 	if (!cfg_is_list(node)) {
 		if (!read_size(reader, node, thing, name, &sides[0]))
 			return false;

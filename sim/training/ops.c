@@ -232,10 +232,8 @@ static bool vanishes(const struct builder *b, const struct layer *layer)
 {
 	if (b->stack->forward_only && layer->op == LAYER_DROPOUT)
 		return true;
-	return b->stack->fusion >= FUSION_INFERENCE &&
-	       (layer->op == LAYER_DROPOUT ||
-		(layer->op == LAYER_BATCH_NORM &&
-		 b->network->layers[layer->inputs[0]].op == LAYER_CONV));
+	return b->stack->fusion >= FUSION_INFERENCE && layer->op == LAYER_BATCH_NORM &&
+	       b->network->layers[layer->inputs[0]].op == LAYER_CONV;
 }
 
 /* Returns true if the kernel of a product before the layer can compute it. ONNX Runtime has the
@@ -487,8 +485,7 @@ static void add_waits(struct op_graph *graph, const struct stack_params *stack)
 			backward = &ops[i];
 	}
 	ops[graph->output].wait_s += stack->engine_wait_s;
-	if (backward)
-		backward->wait_s += stack->engine_wait_s;
+	backward->wait_s += stack->engine_wait_s;
 }
 
 /* Adds the ops of weight decay, of the backward pass and of the updates. Returns the op whose

@@ -150,8 +150,6 @@ static void play(struct writer *w, const struct pieces *pieces)
 			beside = false;
 		}
 	}
-	if (beside)
-		order(w, BESIDE, COMPUTE);
 }
 
 /* ---- data parallelism ---- */

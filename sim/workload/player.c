@@ -312,7 +312,7 @@ static bool needs_lock(const struct player_thread *thread, const struct cuda_cal
 {
 	const struct poller_params *poller = &thread->player->spec.program->poller;
 	return call->kind == CALL_EVENT_RECORD && poller->enabled && poller->lock &&
-	       !thread->holds_lock && thread->at < thread->program->count &&
+	       thread->at < thread->program->count &&
 	       thread->program->items[thread->at].kind == ITEM_WATCH;
 }
 

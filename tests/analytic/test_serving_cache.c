@@ -84,6 +84,26 @@ static void evicted_prefixes_come_from_host_memory(void)
 	}
 }
 
+/* The third request loads its prefix from 2 s on for 6.4 ms. The fourth one, which comes at the
+ * same time, has an iteration of 30 ms meanwhile. So the third one waits for its end for
+ * another 23.6 ms, and then takes 36 ms. Each part of its time is counted once. */
+static void a_request_that_was_loaded_waits_for_the_present_iteration(void)
+{
+	struct serve_request all[] = {{0, 100, 1, 1, 70},
+				      {PS_PER_S, 160, 1, 2, 0},
+				      {2 * PS_PER_S, 100, 1, 1, 70},
+				      {2 * PS_PER_S, 30, 1, 3, 0}};
+	struct bench b = cache_of(all, 4);
+	b.host_blocks = 4;
+	struct serving_answers answers = run(&b, 1, 10, by_rows);
+	CHECK_NEAR(answers.mean_s, (0.1 + 0.16 + 0.066 + 0.03) / 4, 1e-9);
+	CHECK_NEAR(answers.parts_s[SERVE_KERNEL], (0.1 + 0.16 + 0.036 + 0.03) / 4, 1e-9);
+	CHECK_NEAR(answers.parts_s[SERVE_TRANSFER], 0.0064 / 4, 1e-9);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 0.0236 / 4, 1e-9);
+	CHECK_NEAR(answers.parts_s[SERVE_OTHER], 0, 0);
+	arena_free(b.arena);
+}
+
 /* A batch has one request. The third request loads its prefix from 2 s on for 6.4 ms, and then
  * takes 36 ms. The fourth one arrives during the load, at 2.001 s. It begins behind it at 2.0424 s
  * and takes 10 ms. */
@@ -417,6 +437,7 @@ static const struct test tests[] = {
 	TEST(a_turn_begins_with_the_turns_before_it),
 	TEST(evicted_prefixes_come_from_host_memory),
 	TEST(a_request_that_loads_has_a_place_in_the_batch),
+	TEST(a_request_that_was_loaded_waits_for_the_present_iteration),
 	TEST(preempted_requests_come_back_from_host_memory),
 	TEST(blocks_in_host_memory_are_free_when_they_are_loaded),
 	TEST(a_request_that_waits_keeps_no_others_from_the_cache),
