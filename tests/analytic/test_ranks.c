@@ -6,6 +6,7 @@
  * bytes by two ranks takes S / (1 GB/s), and so does a message of S bytes.
  */
 #include "sim/base/arena.h"
+#include "sim/engine/trace.h"
 #include "sim/workload/program_job.h"
 #include "tests/comm_world.h"
 #include "tests/test.h"
@@ -423,6 +424,44 @@ static void tags_tell_which_messages_match(void)
 	release(r);
 }
 
+/* Returns how many sends or receives of the trace have the number of span `at`. */
+static size_t ends_of(const struct trace *trace, size_t at, bool sends)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < trace_span_count(trace); i++)
+		count += trace_span_at(trace, i)->message == trace_span_at(trace, at)->message &&
+			 trace_span_at(trace, i)->sends == sends;
+	return count;
+}
+
+/* Two messages with different tags go to the other GPU, and one comes back. In each step both ends
+ * of each have the same number in the trace, which no other message has. */
+static void both_ends_of_a_message_have_its_number(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	size_t messages = 0;
+	engine_trace_set(r->w->engine, trace_new(r->w->arena));
+	for (size_t i = 0; i < 2; i++) {
+		for (uint8_t tag = 1; tag <= 2; tag++) {
+			peers(r, i, i ? CALL_RECEIVE : CALL_SEND, 1 * MB);
+			r->items[i][r->threads[i].count - 1].call.tag = tag;
+		}
+		peers(r, i, i ? CALL_SEND : CALL_RECEIVE, 1 * MB);
+		r->items[i][r->threads[i].count - 1].call.tag = 1;
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), 3 * MS, 1e-9);
+	const struct trace *trace = engine_trace(r->w->engine);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		if (trace_span_at(trace, i)->message == 0)
+			continue;
+		CHECK(ends_of(trace, i, true) == 1 && ends_of(trace, i, false) == 1);
+		messages++;
+	}
+	CHECK(messages == 2 * 3 * r->run.step_count);
+	release(r);
+}
+
 /* A message holds as much of a GPU with any tag, so the kernel on the other stream is as fast. */
 static void tags_do_not_change_what_a_message_holds(void)
 {
@@ -536,6 +575,7 @@ static const struct test tests[] = {
 	TEST(parts_of_an_all_to_all_may_differ),
 	TEST(tags_tell_which_messages_match),
 	TEST(tags_do_not_change_what_a_message_holds),
+	TEST(both_ends_of_a_message_have_its_number),
 	TEST(all_reduce_after_a_kernel_is_exposed),
 	TEST(many_collectives_wait_for_a_late_rank),
 	TEST(all_reduce_on_another_stream_overlaps_with_a_kernel),

@@ -71,6 +71,11 @@ static double restless(size_t index)
 	return index % 3 == 0 ? 0.2 : 0.1;
 }
 
+static double waving(size_t index)
+{
+	return index / 4 % 2 ? 0.1001 : 0.1;
+}
+
 static void equal_steps_end_the_run_at_once(void)
 {
 	const struct made_up both[] = {{even, false}, {even, false}};
@@ -100,6 +105,17 @@ static void drifting_windows_are_dropped(void)
 	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
 
 	CHECK(end.first == 62 && end.count == 64);
+}
+
+/* Four steps of 0.1 s and four of 0.1001 s in turn. The quarters of the windows of 4 and 8 steps
+ * differ by a thousandth, more than a ten-thousandth for each step. Those of the window of 16
+ * steps, from the 14th step on, have as many of both. */
+static void short_windows_need_more_equal_quarters(void)
+{
+	const struct made_up both[] = {{slower, false}, {waving, false}};
+	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
+
+	CHECK(end.first == 14 && end.count == 16);
 }
 
 /* A window ends where the next one would exceed the requested steps, or it extends to their end.
@@ -170,6 +186,7 @@ static const struct test tests[] = {
 	TEST(equal_steps_end_the_run_at_once),
 	TEST(different_programs_need_a_second_window),
 	TEST(drifting_windows_are_dropped),
+	TEST(short_windows_need_more_equal_quarters),
 	TEST(run_has_exactly_the_requested_steps),
 	TEST(unsteady_run_ends_after_128_steps_or_20_million_events),
 	TEST(next_window_needs_twice_the_events_of_the_last_one),
