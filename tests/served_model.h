@@ -55,7 +55,7 @@ static inline const char *path_of(const char *name)
 	return arena_printf(arena, "models/networks/%s.cfg", name);
 }
 
-static const struct network *network_of(const char *name, size_t tokens)
+static inline const struct network *network_of(const char *name, size_t tokens)
 {
 	struct diag *diag = diag_new(arena);
 	return network_from(cfg_read(arena, diag, path_of(name)), diag, tokens);

@@ -78,18 +78,6 @@ static void derive_rows(struct layer *layer, size_t rows)
 	layer->width = layer->depth = 1;
 }
 
-static bool derive_gate(struct diag *diag, const struct layer_spec *spec, struct layer *layer)
-{
-	if (layer->channels % 2 != 0)
-		return diag_error(
-			diag, spec->origin,
-			"layer '%s': the input of a gate must have an even number of features "
-			"(write another size into the layer before it)",
-			spec->name);
-	layer->channels /= 2;
-	return true;
-}
-
 /* An RMS norm may take the first features of its input only. */
 static void derive_norm(const struct layer_spec *spec, struct layer *layer)
 {
@@ -153,7 +141,8 @@ static bool tokens_derive(struct diag *diag, const struct layer_spec *spec,
 		derive_recurrent(spec, layer, macs_per_output);
 		return true;
 	case LAYER_GATE:
-		return derive_gate(diag, spec, layer);
+		layer->channels /= 2; /* both halves come from one product */
+		return true;
 	case LAYER_ROUTE:
 		layer->channels = layer->expert_top;
 		return true;
@@ -404,19 +393,6 @@ static bool convolution_shape(struct diag *diag, const struct layer_spec *spec,
 	return true;
 }
 
-/* The second input of a scale has one value for each channel. */
-static bool scale_shape(struct diag *diag, const struct layer_spec *spec,
-			const struct layer *layers, const struct layer *layer)
-{
-	const struct layer *gates = &layers[layer->inputs[1]];
-	if (gates->output_count == (double)layer->channels && layer->input_count == 2)
-		return true;
-	return diag_error(diag, spec->origin,
-			  "layer '%s' needs two inputs, a layer of %zu channels and a layer of "
-			  "as many values, but '%s' has %g (write the name of an fc)",
-			  spec->name, layer->channels, gates->name, gates->output_count);
-}
-
 static bool pixels_shape(struct diag *diag, const struct layer_spec *spec, struct layer *layer)
 {
 	const size_t *sides = spec->keys->sides;
@@ -516,9 +492,8 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	case LAYER_SOFTMAX:
 	case LAYER_SIGMOID:
 	case LAYER_REGRESSION:
-		return true;
 	case LAYER_SCALE:
-		return scale_shape(diag, spec, layers, layer);
+		return true;
 	case LAYER_UPSAMPLE:
 		for (size_t i = 0; i < (input->depth > 1 ? SIDES : 2); i++)
 			*side_of(layer, i) *= spec->keys->factor;

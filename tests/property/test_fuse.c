@@ -138,7 +138,112 @@ static void runs_end_where_another_device_gets_launches(void)
 	world_release(&w);
 }
 
+/* ---- runs that are counted by hand ---- */
+
+/* A launch takes the thread 2 us, its kernel begins 3 us later at the earliest, and 1 us is between
+ * kernels. */
+static const struct driver_params launches = {.launch_s = 2 * US};
+static const struct gpu_params gaps = {.launch_latency_s = 3 * US, .kernel_gap_s = 1 * US};
+static const struct fuse_params by_hand = {&launches, &gaps, 1};
+
+static struct item launch_of(double duration_s)
+{
+	return (struct item){.kind = ITEM_CALL,
+			     .call = {.kind = CALL_LAUNCH, .duration_s = duration_s}};
+}
+
+/* Three kernels of 10 us follow each other from 5 us on: they end at 37 us. Without idle time they
+ * would begin at 7 us, and 2 of them at 6 us. Kernels of 1 us begin at 5, 7 and 9 us, when they are
+ * there, and the last one has 2 us of kernels before it. */
+static void a_run_knows_when_its_kernels_begin_at_the_earliest(void)
+{
+	struct arena *arena = arena_new();
+	for (int small = 0; small < 2; small++) {
+		double each_s = small ? 1 * US : 10 * US;
+		const struct item items[] = {launch_of(each_s), launch_of(each_s),
+					     launch_of(each_s)};
+		const struct call_thread thread = {"main", (struct item *)items, 3};
+		const struct call_thread fused = thread_fuse(arena, &thread, &by_hand, FUSE_RUNS);
+		const struct kernel_run *run = fused.count == 1 ? fused.items[0].call.run : NULL;
+		if (!CHECK(run != NULL))
+			continue;
+		CHECK_NEAR(run->host_s, 6 * US, 1e-9);
+		CHECK(run->all.count == 3 && run->but_last.count == 2);
+		CHECK_NEAR(run->all.kernels_s, 3 * each_s, 1e-9);
+		CHECK_NEAR(run->but_last.kernels_s, 2 * each_s, 1e-9);
+		CHECK_NEAR(run->all.earliest_s, 7 * US, 1e-9);
+		CHECK_NEAR(run->but_last.earliest_s, 6 * US, 1e-9);
+		CHECK_NEAR(run->all.least_s, 7 * US, 1e-9);
+		CHECK_NEAR(run->but_last.least_s, 6 * US, 1e-9);
+		CHECK_NEAR(run->all.before_s, small ? 2 * US : 0, 1e-9);
+		CHECK_NEAR(run->but_last.before_s, small ? 1 * US : 0, 1e-9);
+	}
+	arena_free(arena);
+}
+
+/* Kernels of 1 us have 6 us of host work between them. In one run, the first one would begin 6 us
+ * later with the second one, and 12 us with the third. That is too late beside collectives. */
+static void kernels_of_short_runs_are_at_most_ten_microseconds_late(void)
+{
+	struct arena *arena = arena_new();
+	const struct item think = {.kind = ITEM_THINK, .work_s = 6 * US};
+	const struct item items[] = {launch_of(1 * US), think, launch_of(1 * US), think,
+				     launch_of(1 * US)};
+	const struct call_thread thread = {"main", (struct item *)items, 5};
+	struct call_thread fused = thread_fuse(arena, &thread, &by_hand, FUSE_RUNS);
+	CHECK(fused.count == 1 && fused.items[0].call.run->all.count == 3);
+	fused = thread_fuse(arena, &thread, &by_hand, FUSE_SHORT_RUNS);
+	if (CHECK(fused.count == 2)) {
+		CHECK(fused.items[0].call.run->all.count == 2);
+		CHECK(!fused.items[1].call.run);
+		CHECK_NEAR((double)fused.items[1].call.host_s, 8 * US, 1e-6);
+	}
+	arena_free(arena);
+}
+
+/* One call stands for at most 64: 63 queries of an error and a launch are one call, which repeats
+ * 63 times, but 64 queries and a launch stay two. */
+static void a_call_stands_for_at_most_64_calls(void)
+{
+	struct arena *arena = arena_new();
+	for (unsigned queries = 63; queries <= 64; queries++) {
+		struct item items[] = {{.kind = ITEM_CALL, .call.kind = CALL_GET_LAST_ERROR},
+				       launch_of(1 * US)};
+		items[0].call.repeats = (queries - 1) & 63;
+		const struct call_thread thread = {"main", items, 2};
+		const struct call_thread fused = thread_fuse(arena, &thread, &by_hand, FUSE_HOST);
+		CHECK(fused.count == (queries == 63 ? 1 : 2));
+		CHECK(fused.items[fused.count - 1].call.kind == CALL_LAUNCH);
+		CHECK(fused.items[fused.count - 1].call.repeats == (queries == 63 ? 63 : 0));
+	}
+	arena_free(arena);
+}
+
+/* Beside a poller only runs of four or more are fused. */
+static void short_runs_beside_a_poller_stay_apart(void)
+{
+	struct arena *arena = arena_new();
+	struct item items[4];
+	for (size_t i = 0; i < 4; i++)
+		items[i] = launch_of(10 * US);
+	for (size_t count = 3; count <= 4; count++)
+		for (int polls = 0; polls < 2; polls++) {
+			const struct call_thread thread = {"main", items, count};
+			const struct program program = {.threads = &thread,
+							.thread_count = 1,
+							.stream_count = 1,
+							.poller.enabled = polls};
+			const struct program *fused = program_fuse(arena, &program, &by_hand);
+			CHECK(fused->threads[0].count == (polls && count == 3 ? 3 : 1));
+		}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(a_run_knows_when_its_kernels_begin_at_the_earliest),
+	TEST(kernels_of_short_runs_are_at_most_ten_microseconds_late),
+	TEST(a_call_stands_for_at_most_64_calls),
+	TEST(short_runs_beside_a_poller_stay_apart),
 	TEST(slower_kernels_of_a_run_end_when_they_do_without_it),
 	TEST(runs_end_where_another_device_gets_launches),
 	TEST(random_programs_end_at_the_same_time),

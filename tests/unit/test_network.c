@@ -54,6 +54,31 @@ static size_t count_op(const struct network *network, enum layer_op op)
 
 /* ---- by hand ---- */
 
+/* A layer of a block can name the layer before all blocks, or one of its own block. */
+static void names_are_looked_up_in_the_block_and_around_it(void)
+{
+	static const char text[] =
+		"network = { name = \"n\"; sequence = 4; vocabulary = 12; source = \"by hand\";\n"
+		"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 2; layers = (\n"
+		"  { name = \"p\"; op = \"linear\"; out = 8; },\n"
+		"  { name = \"s\"; op = \"add\"; from = [\"p\", \"e\"]; } ); },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	const struct network *network = read_text(arena, text);
+	size_t sums = 0;
+	for (size_t i = 0; network && i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		if (layer->op != LAYER_ADD)
+			continue;
+		CHECK(layer->input_count == 2 && layer->inputs[0] == i - 1);
+		CHECK_TEXT(network->layers[layer->inputs[1]].name, "e");
+		sums++;
+	}
+	CHECK(sums == 2);
+	arena_free(arena);
+}
+
 /* image 5 x 5 x 3
  *   a  conv 3 x 3 / 2, valid: (5 - 3) / 2 + 1 = 2, so 2 x 2 x 4 = 16 numbers;
  *      3*3*3*4 = 108 weights, 16 * 27 = 432 MACs; batch norm 4 + 4, 2 x 4 moving
@@ -341,6 +366,7 @@ static void memory_fits_gpus_that_trained_the_network(void)
 }
 
 static const struct test tests[] = {
+	TEST(names_are_looked_up_in_the_block_and_around_it),
 	TEST(small_network_has_the_counts_by_hand),
 	TEST(layers_expand_and_connect_by_name),
 	TEST(memory_matches_hand_calculation),
