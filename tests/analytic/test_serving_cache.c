@@ -101,6 +101,9 @@ static void a_request_that_was_loaded_waits_for_the_present_iteration(void)
 	CHECK_NEAR(answers.parts_s[SERVE_TRANSFER], 0.0064 / 4, 1e-9);
 	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 0.0236 / 4, 1e-9);
 	CHECK_NEAR(answers.parts_s[SERVE_OTHER], 0, 0);
+	struct serving_use use;
+	serving_missed(b.serving, &use);
+	CHECK_NEAR(use.running, 2, 0); /* one runs while the other one is loaded */
 	arena_free(b.arena);
 }
 
@@ -116,7 +119,9 @@ static void a_request_that_loads_has_a_place_in_the_batch(void)
 	struct bench b = cache_of(all, 4);
 	b.params.batch_count = 1;
 	b.host_blocks = 4;
-	CHECK_NEAR(run(&b, 1, 10, by_rows).mean_s, (0.1 + 0.16 + 0.0424 + 0.0514) / 4, 1e-9);
+	struct serving_answers answers = run(&b, 1, 10, by_rows);
+	CHECK_NEAR(answers.mean_s, (0.1 + 0.16 + 0.0424 + 0.0514) / 4, 1e-9);
+	CHECK_NEAR(answers.queue_ratios[QUEUE_FOR_LIMIT], 1, 1e-9);
 	arena_free(b.arena);
 }
 
