@@ -125,7 +125,7 @@ static void checkpoint(struct life *life)
 {
 	const struct life_spec *spec = &life->spec;
 	life->pending_count = 1;
-	if (!spec->storage || !(spec->checkpoint_B > 0)) {
+	if (!spec->storage) {
 		engine_after(engine_of(life), 0, part_over, life, 0);
 		return;
 	}

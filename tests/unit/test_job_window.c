@@ -5,6 +5,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/trace.h"
 #include "sim/workload/life.h"
 #include "tests/test.h"
 
@@ -278,16 +279,20 @@ static void unfinished_jobs_fail_at_a_limit(void)
 
 /* Three ranks in two processes, whose phases take no time: an event begins, and each process then
  * has one in each of three phases, and each rank in the two behind them. A limit of events ends the
- * run before the second process has started, or before two ranks have their batch. The job has no window,
- * so a run without steps does not fail it. */
+ * run before the second process has started, or before two ranks have their batch. The job has no
+ * window, so a run without steps does not fail it. */
 static void a_job_that_starts_waits_for_its_phase(void)
 {
 	static const struct {
 		uint64_t events;
-		const char *text;
-	} rows[] = {{2, "job 'job' waits: phase 'process start' has not ended in 1 places"},
-		    {3 + 2, "job 'job' waits: phase 'graph' has not ended in 2 places"},
-		    {1 + 3 * 2 + 1, "job 'job' waits: phase 'first batch' has not ended in 2 places"}};
+		size_t ended; /* phases */
+		const char *last, *text;
+	} rows[] = {
+		{2, 0, NULL, "job 'job' waits: phase 'process start' has not ended in 1 places"},
+		{3 + 2, 2, "CUDA contexts",
+		 "job 'job' waits: phase 'graph' has not ended in 2 places"},
+		{1 + 3 * 2 + 1, 3, "graph",
+		 "job 'job' waits: phase 'first batch' has not ended in 2 places"}};
 	static const struct phases_params free_phases;
 	static const struct gradients gradients = {.ops_count = 7};
 	static const struct dp_rank ranks[3] = {{.process = 4}, {.process = 4}, {.process = 5}};
@@ -296,6 +301,7 @@ static void a_job_that_starts_waits_for_its_phase(void)
 		struct fake f = {.time_s = 1};
 		const struct engine_limits limits = {.events_max = rows[i].events};
 		w.engine = engine_new(w.arena, &limits);
+		engine_trace_set(w.engine, trace_new(w.arena));
 		add(&w, 0, &f, &equal_steps, "job");
 		const struct life_spec spec = {
 			.params = &free_phases,
@@ -309,6 +315,10 @@ static void a_job_that_starts_waits_for_its_phase(void)
 		CHECK_TEXT(workload_unfinished(&w, ENGINE_EVENTS, no_end), rows[i].text);
 		CHECK(f.run.failed);
 		CHECK_TEXT(f.run.reason, rows[i].text);
+		/* the trace has a span for each phase that has ended */
+		const struct trace *trace = engine_trace(w.engine);
+		if (CHECK(trace_span_count(trace) == rows[i].ended) && rows[i].ended > 0)
+			CHECK_TEXT(trace_span_at(trace, rows[i].ended - 1)->name, rows[i].last);
 		arena_free(w.arena);
 	}
 }
