@@ -19,6 +19,24 @@ static void tensors_wait_for_the_next_horovod_cycle(void)
 	release(&b);
 }
 
+/* The waits for cycles in the first two steps of the last test: 16.5 - 14, 22 - 20, 49.5 - 44.5 and
+ * 55 - 50.5. If both tensors are handed over at the end of backward, they wait together: 22 - 20,
+ * and 60.5 - 55.5 for the second step, which begins at 22 + 12 + 1.5. */
+static void waits_for_cycles_are_counted_from_the_first_tensor_on(void)
+{
+	for (int held = 0; held < 2; held++) {
+		struct job_world b;
+		setup(&b, "horovod");
+		b.exchange.cycle_s = 5.5 * MS;
+		b.exchange.overlap = !held;
+		b.step_count = 2;
+		run(&b);
+		double waits_ms = held ? 2 + 5 : 2.5 + 2 + 5 + 4.5;
+		CHECK_NEAR(s_from_ps(engine_wait_ps(b.engine, WAIT_CYCLE)), waits_ms * MS, 1e-9);
+		release(&b);
+	}
+}
+
 /* The sleep of a cycle of 5.3 ends 0.2 late, so cycles begin every 5.5. */
 static void late_wake_up_lengthens_a_horovod_cycle(void)
 {
@@ -46,6 +64,23 @@ static void negotiation_delays_each_horovod_cycle(void)
 	b.exchange.cycle_s = 4.9 * MS;
 	run(&b);
 	check_step(&b, 0, 24.5 + 1 + 8 + 0.5);
+	release(&b);
+}
+
+/* The coordinator reads the requests of all ranks: of one, and of another one that stands for
+ * three. So the cycle with both tensors takes 8 x 0.1. */
+static void ranks_that_stand_for_others_send_their_requests(void)
+{
+	struct job_world b;
+	setup(&b, "horovod");
+	b.exchange.response_cache = false;
+	b.exchange.overlap = false;
+	b.exchange.negotiation_s = 0.1 * MS;
+	b.exchange.cycle_s = 10.5 * MS; /* the cycle begins at 21 */
+	b.copies = 1;
+	b.first_more = 2;
+	run(&b);
+	check_step(&b, 0, 21 + 0.8 + 12 + 1.5);
 	release(&b);
 }
 
@@ -160,6 +195,8 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(requests_without_a_cycle_are_answered_at_once),
 		TEST(tensors_wait_for_the_next_horovod_cycle),
+		TEST(waits_for_cycles_are_counted_from_the_first_tensor_on),
+		TEST(ranks_that_stand_for_others_send_their_requests),
 		TEST(negotiation_delays_each_horovod_cycle),
 		TEST(cycle_is_not_shorter_than_the_round_trip),
 		TEST(horovod_cache_saves_the_second_negotiation),

@@ -359,11 +359,13 @@ static void collectives_of_different_kinds_fail_the_job(void)
 	release(r);
 }
 
-/* GPU 0 sends 2 MB to GPU 1 and then 4 MB to GPU 2. In the other case one program has both GPUs,
- * and sends 6 MB from the first to the second one. */
+/* GPU 0 sends 2 MB to GPU 1, which calls its receive at 1 ms, and then 4 MB to GPU 2. In the other
+ * case one program has both GPUs, and sends 6 MB from the first to the second one. */
 static void messages_go_to_the_gpu_that_they_name(void)
 {
 	struct ranks_world *r = ranks_world_new(3);
+	kernel(r, 1, 1 * MS);
+	call(r, 1, CALL_DEVICE_SYNCHRONIZE);
 	for (size_t i = 1; i < 3; i++) {
 		struct cuda_call *sent = call(r, 0, CALL_SEND);
 		struct cuda_call *received = call(r, i, CALL_RECEIVE);

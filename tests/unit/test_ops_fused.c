@@ -56,7 +56,42 @@ static void fused_graphs_complete_each_gradient_once(void)
 	}
 }
 
+/* Returns the op of that name; NULL: there is none, because another op does its work. */
+static const struct op *find(const struct op_graph *graph, const char *name)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		if (strcmp(graph->ops[i].name, name) == 0)
+			return &graph->ops[i];
+	return NULL;
+}
+
+/* XLA writes one kernel of its own for the batch norm and the ReLU behind it. Libraries with a
+ * kernel for each layer leave them apart. Both passes of the norm meet other GPUs, fused or not. */
+static void a_compiler_joins_the_layers_that_libraries_leave_apart(void)
+{
+	const struct stack_params plain = {
+		.l2_loss = L2_LOSS_NONE, .update_tensors_count = 1, .fused_averages = true};
+	struct stack_params xla = plain, layers = plain;
+	xla.xla_clusters_count = 1;
+	layers.fusion = FUSION_LAYER;
+	const struct op_graph graphs[] = {graph_of(&plain), graph_of(&layers), graph_of(&xla)};
+	for (size_t i = 0; i < 3; i++) {
+		const struct op *norm = find(&graphs[i], "b"), *relu = find(&graphs[i], "r");
+		size_t meets = 0, own = 0;
+		for (size_t o = 0; o < graphs[i].count; o++) {
+			meets += graphs[i].ops[o].work.meets;
+			own += graphs[i].ops[o].library && graphs[i].ops[o].elementwise;
+		}
+		CHECK(meets == 2);
+		CHECK((norm != NULL) == (i < 2));
+		if (CHECK(relu != NULL))
+			CHECK(relu->work.meets == (i == 2));
+		CHECK((own == 0) == (i > 0));
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_compiler_joins_the_layers_that_libraries_leave_apart),
 	TEST(fused_graphs_complete_each_gradient_once),
 };
 
