@@ -161,6 +161,12 @@ static void megatron_weighs_rows_in_the_activation(void)
 	CHECK_NEAR(tally_of(&graph, "/dispatch.grad").bytes_B, moved_B, 1e-12);
 	CHECK_NEAR(tally_of(&graph, "/gate.grad_weight").bytes_B, 48 * 2 * 3 * rows * 768, 1e-12);
 	CHECK(tally_of(&graph, ".pad").ops == 0);
+	CHECK(tally_of(&graph, "/dispatch.grad_fill").ops == 0);
+	/* Other frameworks add the rows' gradients to tokens that are zero before. */
+	stack.fusion = FUSION_NONE;
+	graph = graph_of_experts(8, &stack);
+	CHECK_NEAR(tally_of(&graph, "/dispatch.grad_fill").bytes_B, 48 * 2 * tokens * 2048, 1e-12);
+	CHECK_NEAR(tally_of(&graph, "/dispatch.grad").bytes_B, 48.0 * 2 * 2 * rows * 2048, 1e-12);
 }
 
 /* In MXFP8, rows are copied before and behind the products, and their gradients likewise. The copy

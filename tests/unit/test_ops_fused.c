@@ -12,7 +12,7 @@ static struct op_graph graph_of(const struct stack_params *stack)
 {
 	static const char text[] =
 		"network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
-		"layers = ( { name = \"c\"; op = \"conv\"; kernel = 3; out = 4; },\n"
+		"layers = ( { name = \"c\"; op = \"conv\"; kernel = 3; stride = 2; out = 4; },\n"
 		"{ name = \"b\"; op = \"batch_norm\"; scale = true; },\n"
 		"{ name = \"r\"; op = \"relu\"; },\n"
 		"{ name = \"p\"; op = \"global_pool\"; },\n"
@@ -65,6 +65,40 @@ static const struct op *find(const struct op_graph *graph, const char *name)
 	return NULL;
 }
 
+/* 4 samples of 4 features become 2 classes: 4 x 2 outputs of sums of 4, gradients of 4 x 4 inputs
+ * of sums of 2, and those of 4 x 2 weights of sums of 4 samples. The convolution has 3 channels of
+ * 8 x 8 pixels, 4 of 4 x 4 and a window of 3 x 3 that moves by 2. */
+static void products_have_the_sizes_of_their_matrices(void)
+{
+	const struct stack_params stack = {.l2_loss = L2_LOSS_NONE, .update_tensors_count = 1};
+	const struct op_graph graph = graph_of(&stack);
+	const struct {
+		const char *name;
+		double m, n, k;
+	} rows[] = {{"f", 4, 2, 4}, {"f.grad_data", 4, 4, 2}, {"f.grad_filter", 4, 2, 4}};
+	for (size_t i = 0; i < 3; i++) {
+		const struct op *op = find(&graph, rows[i].name);
+		if (!CHECK(op && op->work.form == KERNEL_PRODUCT))
+			continue;
+		CHECK_NEAR(op->work.product.m, rows[i].m, 0);
+		CHECK_NEAR(op->work.product.n, rows[i].n, 0);
+		CHECK_NEAR(op->work.product.k, rows[i].k, 0);
+		CHECK_NEAR(op->work.product.count, 1, 0);
+	}
+	const struct op *op = find(&graph, "c");
+	if (CHECK(op && op->work.form == KERNEL_CONVOLUTION)) {
+		const struct kernel_convolution *c = &op->work.convolution;
+		CHECK(c->part == CONVOLUTION_FORWARD && find(&graph, "c.grad_data") == NULL);
+		CHECK_NEAR(c->images, 4, 0);
+		CHECK_NEAR(c->in_channels, 3, 0);
+		CHECK_NEAR(c->out_channels, 4, 0);
+		CHECK_NEAR(c->in_height * c->in_width, 8 * 8, 0);
+		CHECK_NEAR(c->out_height * c->out_width, 4 * 4, 0);
+		CHECK(c->window[0] == 3 && c->window[1] == 3 && c->stride[0] == 2 &&
+		      c->stride[1] == 2);
+	}
+}
+
 /* XLA writes one kernel of its own for the batch norm and the ReLU behind it. Libraries with a
  * kernel for each layer leave them apart. Both passes of the norm meet other GPUs, fused or not. */
 static void a_compiler_joins_the_layers_that_libraries_leave_apart(void)
@@ -91,6 +125,7 @@ static void a_compiler_joins_the_layers_that_libraries_leave_apart(void)
 }
 
 static const struct test tests[] = {
+	TEST(products_have_the_sizes_of_their_matrices),
 	TEST(a_compiler_joins_the_layers_that_libraries_leave_apart),
 	TEST(fused_graphs_complete_each_gradient_once),
 };

@@ -252,6 +252,29 @@ static void kernels_are_those_of_eager_mode(void)
 	CHECK(forward == 2 * 5 + 2 + 7 + 1 + 10 + 2);
 }
 
+/* GPT-2's own GELU has 8 kernels forward and 11 backward in each of 12 blocks. It has 1024 x 3072
+ * numbers of 2 bytes. The kernels read 10 and write 8 times as many forward, and read 17 and write
+ * 11 times as many backward. */
+static void powers_of_gelu_are_kernels_in_both_passes(void)
+{
+	struct op_graph graph = graph_of("gpt2", 1, true);
+	const double size_B = 12.0 * 1024 * 3072 * 2;
+	double kernels[2] = {0}, bytes_B[2] = {0};
+
+	for (size_t i = 0; i < graph.count; i++) {
+		const struct op *op = &graph.ops[i];
+		bool backward = op->pass == PASS_BACKWARD;
+		if (!strstr(op->name, "/mlp/gelu_new"))
+			continue;
+		kernels[backward] += op->kernels;
+		bytes_B[backward] += op->kernels * op->work.bytes_B;
+	}
+	CHECK_NEAR(kernels[0], 12 * 8, 0);
+	CHECK_NEAR(kernels[1], 12 * 11, 0);
+	CHECK_NEAR(bytes_B[0], (10 + 8) * size_B, 1e-12);
+	CHECK_NEAR(bytes_B[1], (17 + 11) * size_B, 1e-12);
+}
+
 /* Numbers of tokens are int64, elements of images fp32. */
 static void inputs_have_8_bytes_a_token_and_4_an_element(void)
 {
@@ -482,6 +505,7 @@ static const struct test tests[] = {
 	TEST(experts_are_read_when_they_have_rows),
 	TEST(conversions_move_the_bytes_of_their_number_type),
 	TEST(kernels_are_those_of_eager_mode),
+	TEST(powers_of_gelu_are_kernels_in_both_passes),
 	TEST(elementwise_kernels_move_their_operands_and_results),
 	TEST(fusion_joins_elementwise_neighbours),
 	TEST(fused_ops_save_what_the_first_one_wrote),

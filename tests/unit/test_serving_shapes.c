@@ -53,7 +53,32 @@ static void layers_with_equal_heads_are_counted_together(void)
 	CHECK_NEAR(iteration_B(model, token) - few_B, 200 * model->token_B, 1e-6);
 }
 
+/* Mixtral needs 4 rows to use all its experts, but the logits of a sequence only its own row: it
+ * reads 4096 features and writes 32000 logits of 2 B, and choosing a token reads and writes 4 B of
+ * each four times. */
+static void logits_are_those_of_the_sequences(void)
+{
+	static const struct overhead none;
+	const struct serving_model_spec spec = {.network = network_of("mixtral-8x7b", 64),
+						.one_token = network_of("mixtral-8x7b", 1),
+						.stack = &stack,
+						.gpu = &gpu,
+						.efficiency = &by_law,
+						.rows_max = 64,
+						.sequences_max = 8,
+						.time_ratios = {1, 1}};
+	struct serving_model *model = serving_model_new(arena, &spec);
+	serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
+	struct iteration it = {
+		.rows = 4, .sequences = 1, .decode_rows = 4, .decode_keys = {400, 400}};
+	double one_B = iteration_B(model, it);
+	it.sequences = 3;
+	CHECK_NEAR(iteration_B(model, it) - one_B, 2 * (2 * (4096 + 32000.0) + 4 * 2 * 4 * 32000.0),
+		   1e-6);
+}
+
 static const struct test tests[] = {
+	TEST(logits_are_those_of_the_sequences),
 	TEST(layers_with_equal_heads_are_counted_together),
 };
 
