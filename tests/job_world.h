@@ -329,6 +329,18 @@ static inline const struct program *copy_program(struct job_world *b, const stru
 	return copy;
 }
 
+static inline struct dp_rank build_rank(struct job_world *b, const char *name, struct gpu *gpu,
+					struct guest *guest, double slowdown_ratio)
+{
+	return (struct dp_rank){.context = gpu_context_new(gpu, name, 1),
+				.gpu = gpu,
+				.guest = guest,
+				.to_device = route_of(b, guest, gpu, true),
+				.to_host = route_of(b, guest, gpu, false),
+				.input = build_input(b, gpu, guest),
+				.slowdown_ratio = slowdown_ratio};
+}
+
 static inline void build_job(struct job_world *b, size_t index, struct guest *const *guests)
 {
 	const char *name = arena_printf(b->arena, "job%zu", index);
@@ -340,13 +352,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *co
 		copies[i] = b->copies + (i == 0 ? b->first_more : 0);
 		struct gpu *gpu = b->gpus[index * b->rank_count + i];
 		places[i] = (struct comm_rank){.gpu = gpu, .guest = guest};
-		ranks[i] = (struct dp_rank){.context = gpu_context_new(gpu, name, 1),
-					    .gpu = gpu,
-					    .guest = guest,
-					    .to_device = route_of(b, guest, gpu, true),
-					    .to_host = route_of(b, guest, gpu, false),
-					    .input = build_input(b, gpu, guest),
-					    .slowdown_ratio = i ? 1 : b->slowdown_ratio};
+		ranks[i] = build_rank(b, name, gpu, guest, i ? 1 : b->slowdown_ratio);
 	}
 	places[b->rank_count].guest = guests[0];
 	const struct communicator_spec comm = {.arena = b->arena,

@@ -20,7 +20,7 @@ static struct bench generating(struct serve_request *requests, size_t count)
 }
 
 /* Each request has an iteration of 10 rows and one of a row: 21 ms. The second one waits for the
- * first one, whose iterations are no part of its own time. */
+ * first one, and has no part of its iterations. */
 static void a_request_has_the_costs_of_its_own_iterations(void)
 {
 	struct serve_request two[] = {{0, 10, 2, 0, 0}, {0, 10, 2, 0, 0}};

@@ -266,9 +266,9 @@ static double unequal_s(struct plan_params params, double message_s)
  * from 3 to 33 s, and the first one goes back from 18 to 78 s. Its last pass has the gradients of
  * the block at 68 s and of the embedding at 78 s. All-reduces end at 80 s. Each rank that updates a
  * part reduces until 79 s and then gathers 3 B. The second stage reduces until 39 s and then
- * gathers 110 B. FSDP gathers that in each pass: the second stage ends its passes at 3 + 4 x 110 s,
- * the last one of the first stage begins then, has the gradients of the block at 463 s, and those
- * of the embedding at 473 s. */
+ * gathers 110 B. FSDP gathers that in each pass, so the second stage ends its passes at 3 + 4 x 110
+ * s. The last pass of the first stage begins then. It has the gradients of the block at 463 s, and
+ * those of the embedding at 473 s. */
 static void unequal_stages_end_with_their_own_collectives(void)
 {
 	struct plan_params params = one_gpu;
@@ -297,12 +297,12 @@ static void gradients_of_weights_are_reduced_behind_their_own_passes(void)
 	CHECK_NEAR(unequal_s(params, 0), 443 + 48 + 3, 1e-9);
 }
 
-/* Forward passes through the parts end at 1 and 2, 3 and 5, 7 and 11, 15 and 23 s; backward passes
- * at 25 and 27, 26 and 28, 47 and 67, 57 and 77 s. The last part has its receive posted, so only
- * stages that wait are later with messages of 0.5 s: the second part begins at 1.5, the last one at
- * 8.5 s, its backward passes end at 26.5 and 28.5 s, those of the second part at 48.5 and 68.5 s,
- * and that of the first part begins 0.5 s behind. Each rank of the second stage reduces 2 B of its
- * block behind its last pass at 67 s, and then gathers 62 B of both parts. */
+/* Forward passes through the parts end at 1 and 2, 3 and 5, 7 and 11, 15 and 23 s. Backward passes
+ * end at 25 and 27, 26 and 28, 47 and 67, 57 and 77 s. The last part has its receive posted, so
+ * only stages that wait are later with messages of 0.5 s. The second part begins at 1.5, the last
+ * one at 8.5 s. Backward passes of the last part then end at 26.5 and 28.5 s, those of the second
+ * part at 48.5 and 68.5 s. That of the first part begins 0.5 s later. Each rank of the second stage
+ * reduces 2 B of its block behind its last pass at 67 s, and then gathers 62 B of both parts. */
 static void stages_take_their_parts_in_turn(void)
 {
 	struct plan_params params = one_gpu;

@@ -31,7 +31,7 @@ static struct training_plan plan_of(const struct plan_params *params, enum plan_
 				      .expert_count = 4};
 }
 
-/* Rank 1 + 2 (2 + 3 (3 + 4 x 1)) = 47 is number 1 of tp, 2 of cp, 3 of dp and 1 of pp, and number
+/* Rank 1 + 2 (2 + 3 (3 + 4 x 1)) = 47 is number 1 of tp, 2 of cp, 3 of dp and 1 of pp. It is number
  * 23 of the 24 ranks of its stage. The embedding's matrix is in the first and in the last stage. */
 static void ranks_next_to_each_other_are_of_the_innermost_group(void)
 {
@@ -57,7 +57,8 @@ static void ranks_next_to_each_other_are_of_the_innermost_group(void)
 	CHECK(plan_sharers(&plan) == 3 * 4 / 2);
 }
 
-/* The same place is rank 1 + 3 (1 + 2 (3 + 4 x 2)) = 70 if stages are innermost, and rank 1 + 2 (1
+/* The same place is rank 1 + 3 (1 + 2 (3 + 4 x 2)) = 70 if stages are innermost. It is rank 1 + 2
+ * (1
  * + 3 (3 + 4 x 2)) = 69 if they are in the middle. It is number 23 of its stage in both. Expert
  * groups are neighbours within the stage. */
 static void experts_are_neighbours_within_their_stage(void)

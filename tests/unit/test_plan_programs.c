@@ -98,8 +98,8 @@ static double parameters(const struct training_plan *plan, bool of_experts)
 }
 
 /* Two of four GPUs share 4 experts. All four add the gradients of other parameters, and the two
- * with the same experts add theirs: 2 blocks x 2 experts x 3 matrices of 8 x 6. Those who share out
- * the optimizer gather the same parameters in bf16. */
+ * with the same experts add theirs: 2 blocks x 2 experts x 3 matrices of 8 x 6. Ranks that share
+ * out the optimizer gather the same parameters in bf16. */
 static void experts_have_data_groups_of_their_own(void)
 {
 	struct plan_params params = one_gpu;
@@ -226,9 +226,9 @@ static size_t runs(const struct plan_params *params, size_t ranks, const char *p
 	return count;
 }
 
-/* Kernels beside collectives are not fused, because both slow down each other: those of the last
- * backward pass if several ranks add its gradients then, those of the first forward pass if updated
- * parameters are gathered beside it, and with FSDP those of all passes. */
+/* Kernels beside collectives are not fused, because both slow down each other. These are kernels of
+ * the last backward pass if several ranks add its gradients then. They are those of the first
+ * forward pass if updated parameters are gathered beside it, and with FSDP those of all passes. */
 static void kernels_beside_collectives_are_not_fused(void)
 {
 	struct plan_params params = one_gpu;
