@@ -56,7 +56,7 @@ static void add_panel(struct figure *figure, const struct curve_panel *wanted, d
 struct drawing *chart_panels(struct arena *arena, struct chart_text text,
 			     const struct curve_panel *panels, size_t count)
 {
-	struct figure figure = {.arena = arena};
+	struct figure figure = {.arena = arena, .intervals_label = panels[0].axes.intervals_label};
 	double height = count > 1 ? small_height : plot_height;
 	for (size_t k = 0; k < count; k++)
 		add_panel(&figure, &panels[k], (double)k * (height + gap), height, k + 1 == count);

@@ -78,7 +78,8 @@ struct chart_axes {
 	bool share;  /* y is a fraction: a line at 95 % */
 	double goal; /* a line at this value instead, with this label; NULL: no such line */
 	const char *goal_label;
-	bool x_sizes; /* x is in bytes, shown as KiB, MiB ... */
+	bool x_sizes;                /* x is in bytes, shown as KiB, MiB ... */
+	const char *intervals_label; /* in the legend; NULL: "90 % interval" */
 };
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);

@@ -162,7 +162,8 @@ static double draw_legend(const struct figure *figure, struct legend legend)
 		}
 	if (band || whisker)
 		legend_add(&legend, band ? LEGEND_BAND : LEGEND_WHISKER,
-			   (struct look){.paint = faint(ink_soft, 0.25)}, "90 % interval");
+			   (struct look){.paint = faint(ink_soft, 0.25)},
+			   figure->intervals_label ? figure->intervals_label : "90 % interval");
 	if (failed)
 		legend_add(&legend, LEGEND_MARKER,
 			   (struct look){.paint = ink_soft, .marker = MARKER_CROSS}, "case fails");

@@ -51,7 +51,8 @@ struct figure {
 	struct arena *arena;
 	struct panel panels[PANELS_MAX];
 	size_t panel_count;
-	bool labelled[2]; /* figure_roles: the legend has this role */
+	bool labelled[2];            /* figure_roles: the legend has this role */
+	const char *intervals_label; /* NULL: "90 % interval" */
 };
 
 /* Adds a panel. A top below the first panel's bottom puts it under the first panel. */

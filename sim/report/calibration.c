@@ -139,7 +139,8 @@ static struct drawing *draw_series(struct arena *arena, const struct calibration
 					.y_label = "time (us)",
 					.x_log = log,
 					.y_log = true,
-					.x_sizes = log && strcmp(series->x_name, "size_B") == 0};
+					.x_sizes = log && strcmp(series->x_name, "size_B") == 0,
+					.intervals_label = "95 % interval of medians"};
 	const struct curve curve = {"fit", x, y, count, measured, test};
 	return chart_curves(arena, text, axes, &curve, 1);
 }

@@ -477,7 +477,7 @@ static void number_tensors(struct builder *b)
  * the optimiser. */
 static void add_waits(struct op_graph *graph, const struct stack_params *stack)
 {
-	struct op *ops = (struct op *)graph->ops, *backward = NULL;
+	struct op *ops = (struct op *)graph->ops, *backward = ops;
 	for (size_t i = 0; i < graph->count; i++) {
 		if (ops[i].update_of != NO_TENSOR)
 			ops[i].wait_s += ops[i].kernels * stack->engine_wait_s;
