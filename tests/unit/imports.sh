@@ -37,6 +37,10 @@ ranks() { # a line for each of N ranks
 samples old
 is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
 grep -q '"collective": "all_reduce"' "$scratch.out" || complain 'the collective is not all_reduce'
+# Without an order of the ranks, there are as many.
+awk '/Rank  1/ { held = $0; next } { print } /Rank  3/ { print held }' old >mixed
+samples mixed
+is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
 sed 's/^/[1,0]<stdout>: /' old >tagged
 samples tagged
 is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'

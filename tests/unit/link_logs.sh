@@ -192,6 +192,9 @@ grep -q '^loss 0.105573 ' got && grep -q '^reverse_loss 0.105573 ' got || compla
 sed 's/5 packets/95 packets/; s/4 packets/92 packets/' macos >longer
 link macos longer
 grep -q '^loss 0.02020' got || complain "the loss of two logs is $(cat got)"
+cat macos longer >joined
+link joined
+grep -q '^loss 0.02020' got || complain "the loss of two runs in a log is $(cat got)"
 # sockperf prints half round trips: 20 us without 3 + 5 + 4 us of sockets and a thread.
 printf 'sockperf: [Valid Duration] RunTime=1 sec; SentMessages=100; ReceivedMessages=%s\nsockperf: ---> percentile 50.000 =   20.000\nsockperf: ---> <MIN> observation =   18.000\n' 100 >sockperf
 link sockperf

@@ -58,6 +58,7 @@ static void every_unit_is_read_exactly(void)
 	CHECK_NEAR(parsed(QUANTITY_TIME_PER_BYTE, "0.4 ns/B"), 0.4e-9, 1e-15);
 	CHECK_NEAR(parsed(QUANTITY_TIME_PER_BYTE, "2 us/KiB"), 2e-6 / 1024, 1e-15);
 	CHECK_NEAR(parsed(QUANTITY_TIME_PER_BYTE, "2 us/MB"), 2e-12, 1e-15);
+	CHECK_NEAR(parsed(QUANTITY_TIME_PER_BYTE, "0.5 ns/bit"), 4e-9, 1e-15);
 }
 
 static const char *wrong(struct arena *arena, enum quantity quantity, const char *text)

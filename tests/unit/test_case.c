@@ -187,6 +187,13 @@ static void clients_have_memory_and_stacks_of_their_own(void)
 	CHECK(s->jobs[1].fraction_ratio == 0.5 && s->jobs[1].memory_ratio == 0.125);
 	CHECK(!s->jobs[0].stack->forward_only && s->jobs[1].stack->forward_only);
 	CHECK_TEXT(s->jobs[1].stack_name, "pytorch-inference");
+	/* without a part of the memory, a client has its own part of the GPU of it */
+	s = good(
+		READ_TEXT("case = { topology = \"gpu-pool\"; runtime = \"asynchronous\"; clients = "
+			  "( { name = \"a\"; fraction = 0.25; }, { name = \"b\"; fraction = 0.5; } "
+			  "); };"));
+	if (s && CHECK(s->job_count == 2))
+		CHECK(s->jobs[0].memory_ratio == 0.25 && s->jobs[1].memory_ratio == 0.5);
 }
 
 static void clients_override_values_of_the_case(void)
