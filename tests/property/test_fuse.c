@@ -111,9 +111,9 @@ static void slower_kernels_of_a_run_end_when_they_do_without_it(void)
 	}
 }
 
-/* Two launches on each of two devices are two runs. The first one contains a query of an error that
- * stands for five, so it has seven calls. */
-static void runs_end_where_another_device_gets_launches(void)
+/* Two launches on each of two devices, or streams, are two runs. The first one contains a query of
+ * an error that stands for five, so it has seven calls. */
+static void runs_end_at_another_place(bool stream)
 {
 	struct world w = {0};
 	world_presets(&w);
@@ -124,18 +124,26 @@ static void runs_end_where_another_device_gets_launches(void)
 	for (size_t i = 1; i < 5; i++) {
 		items[i] = (struct item){.kind = ITEM_CALL, .call = {.kind = CALL_LAUNCH}};
 		items[i].call.duration_s = 10e-6;
-		items[i].call.device = i > 2;
+		items[i].call.device = !stream && i > 2;
+		items[i].call.stream = stream && i > 2;
 	}
 	const struct call_thread thread = {"main", items, 5};
 	const struct call_thread fused = thread_fuse(w.arena, &thread, &params, FUSE_RUNS);
 	if (CHECK(fused.count == 2 && fused.items[0].call.run && fused.items[1].call.run)) {
-		CHECK(fused.items[0].call.device == 0 && fused.items[1].call.device == 1);
+		CHECK(fused.items[0].call.device == 0 && fused.items[1].call.device == !stream);
+		CHECK(fused.items[0].call.stream == 0 && fused.items[1].call.stream == stream);
 		CHECK(fused.items[0].call.run->all.count == 2);
 		CHECK(fused.items[1].call.run->all.count == 2);
 		CHECK(fused.items[0].call.run->calls_count == 7);
 		CHECK(fused.items[1].call.run->calls_count == 2);
 	}
 	world_release(&w);
+}
+
+static void runs_end_where_another_device_or_stream_gets_launches(void)
+{
+	runs_end_at_another_place(false);
+	runs_end_at_another_place(true);
 }
 
 /* ---- runs that are counted by hand ---- */
@@ -245,7 +253,7 @@ static const struct test tests[] = {
 	TEST(a_call_stands_for_at_most_64_calls),
 	TEST(short_runs_beside_a_poller_stay_apart),
 	TEST(slower_kernels_of_a_run_end_when_they_do_without_it),
-	TEST(runs_end_where_another_device_gets_launches),
+	TEST(runs_end_where_another_device_or_stream_gets_launches),
 	TEST(random_programs_end_at_the_same_time),
 };
 

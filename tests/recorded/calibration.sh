@@ -119,6 +119,10 @@ if [ -x "$probe" ]; then
 	grep -q '^# rough: call launch.*: held-out points have an error of [89]\.[0-9] %.*; limit 5 %), so its intervals are at least as wide' \
 		"$scratch/rough.cfg" || complain "rough: $(grep '^#' "$scratch/rough.cfg")"
 	near "$scratch/rough.cfg" driver.launch 3.397e-6 0.1
+	# One of two recordings with a failed gate is enough for the exit code.
+	mkdir "$scratch/both"
+	farwire fit "$scratch/off.jsonl" "$scratch/rough.jsonl" -q -o "$scratch/both"
+	[ "$code" = 3 ] || complain "off and rough: ended with $code, not 3"
 	awk '/path = "driver.launch"/ { getline; gsub(/"/, ""); n = split($0, part, /[ ;]+/)
 		for (i = 1; i < n; i++) { if (part[i] == "value") v = part[i + 2]; if (part[i] == "low") l = part[i + 2] }
 		exit !(l > 0 && l < 0.93 * v) }' "$scratch/rough.cfg" || complain "rough: $(grep -A 1 driver.launch "$scratch/rough.cfg")"
