@@ -256,6 +256,26 @@ static void lost_retransmission_waits_for_the_next_timeout(void)
 	net_free(net);
 }
 
+/* The acknowledgements at 2, 3 and 4 ms lead to a retransmission of packet 0, which arrives at 6
+ * ms. Packet 4 is lost on its way, at 5.5 ms. It needs three acknowledgements of its own:
+ * at 6.5, 7.5 and 8.5 ms. */
+static void a_loss_behind_a_repair_needs_its_own_acknowledgements(void)
+{
+	struct tcp_params params;
+	struct net *net = losing(&params);
+	double start_s = net_now_s(net);
+	lose_next(net, 0);
+	engine_at(net->engine, ps_from_s(start_s + 4.2e-3), lose_next, net, 0);
+	for (uint64_t i = 0; i < 9; i++)
+		engine_at(net->engine, ps_from_s(start_s + 1e-3 * (double)i + (i < 4 ? 0 : 5e-4)),
+			  send_one, net, i);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0] - start_s, LATENCY_S + 3e-3 + RTT_S, 1e-4);
+	CHECK_NEAR(net->delivered_s[4] - start_s, 8.5e-3 + RTT_S, 1e-4);
+	CHECK(connection_counters(net->connection)->fast_retransmits_count == 2);
+	net_free(net);
+}
+
 /* Both packets of a message are lost, and then the first of the two retransmissions. The second one
  * arrives, but the first controls the timeout, which doubles. Searches a loss process like that. */
 static void timeout_doubles_while_the_first_packet_is_lost(void)
@@ -453,6 +473,7 @@ static const struct test tests[] = {
 	TEST(both_directions_repair_losses_alike),
 	TEST(later_messages_trigger_a_fast_retransmission),
 	TEST(lost_packets_cause_no_acknowledgement),
+	TEST(a_loss_behind_a_repair_needs_its_own_acknowledgements),
 	TEST(lost_retransmission_waits_for_the_next_timeout),
 	TEST(timeout_doubles_while_the_first_packet_is_lost),
 	TEST(retransmission_has_the_size_of_the_lost_packet),

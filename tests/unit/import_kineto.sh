@@ -72,7 +72,7 @@ calls=0
 	event cuda_runtime cudaGraphLaunch 50 2 '"correlation":9'
 	event kernel late 60 5 '"correlation":9,"stream":3'
 	event kernel early 55 2 '"correlation":9,"stream":3'
-	event kernel last 70 10 '"correlation":9,"stream":3'
+	event kernel longest 58 22 '"correlation":9,"stream":3'
 	event kernel inside 61 1 '"correlation":9,"stream":3'
 	event kernel orphan 1 1 '"correlation":77,"stream":3'
 	event cuda_sync 'Event Sync' 1 1 '"correlation":78,"stream":3'
