@@ -331,7 +331,7 @@ static void a_table_replaces_drawn_requests(void)
  * its requests says for how long: 40 at 4/s. */
 static void only_drawn_requests_say_how_long_services_draw(void)
 {
-	static const size_t counts[] = {40, 2, 30, 20};
+	static const double counts[] = {40, 2, 30, 20};
 	write_file("list.tsv", "0 100 10\n1 200 10\n");
 	struct point point = point_of_text(
 		"case = { topology = \"l40s-8gpu\"; gpu = \"spread\"; clients = ( { model = "
