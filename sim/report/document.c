@@ -13,7 +13,9 @@ void report_to_front(struct report *report, size_t first)
 {
 	size_t count = report->blocks.count - first;
 	struct block *blocks = report->blocks.items;
-	struct block *moved = ARENA_ARRAY(report->arena, count + 1, struct block);
+	if (count == 0)
+		return;
+	struct block *moved = ARENA_ARRAY(report->arena, count, struct block);
 	memcpy(moved, blocks + first, count * sizeof *moved);
 	memmove(blocks + count, blocks, first * sizeof *blocks);
 	memcpy(blocks, moved, count * sizeof *moved);

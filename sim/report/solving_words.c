@@ -169,7 +169,7 @@ static const char *failure_text(struct arena *arena, const struct solving *s)
 static const char *holes_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
-	const struct solve_point *first = &solution->holes[0];
+	const struct solve_point *first = solution->holes;
 	size_t count = solution->hole_count;
 	const char *list = "";
 	if (!count)
